@@ -6,7 +6,7 @@ Method, settings and backend are those of the run.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
@@ -29,9 +29,6 @@ from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
-# Searches for the smallest set of items whose removal changes an outcome, with few trials.
-
-
 MAX_FOR_PAIRS = 12  # items up to which all pairs are tried
 
 How = Literal["smallest", "minimal", "some", "none"]
@@ -41,7 +38,9 @@ Flips = Callable[[frozenset[str]], Awaitable[bool]]
 
 
 class MinimalSetSearch:
-    """Tries single items, then removes items one by one until the outcome flips, and restores those not needed.
+    """Searches for the smallest set of items whose removal changes an outcome, with few trials.
+
+    It tries single items, then removes items one by one until the outcome flips, and restores those not needed.
 
     Args:
         order: names of the items, the most likely first.
@@ -56,7 +55,7 @@ class MinimalSetSearch:
     async def run(self) -> None:
         """Sets ``best`` and ``how``; if ``flips`` raises, they are the result so far."""
         for name in self._order:
-            if await self._try({name}, "smallest"):
+            if await self._try([name], "smallest"):
                 return
         if len(self._order) < 2:
             return
@@ -66,21 +65,21 @@ class MinimalSetSearch:
             self.how = "smallest"  # all single items were tried
         elif len(self._order) <= MAX_FOR_PAIRS:
             for pair in combinations(self._order, 2):
-                if await self._try(set(pair), "smallest"):
+                if await self._try(pair, "smallest"):
                     return
             if self.best and len(self.best) == 3:
                 self.how = "smallest"
 
-    async def _try(self, removed: set[str], how: How) -> bool:
-        if not await self._flips(frozenset(removed)):
-            return False
-        self.best, self.how = frozenset(removed), how
-        return True
+    async def _try(self, removed: Iterable[str], how: How) -> bool:
+        tried = frozenset(removed)
+        if flips := await self._flips(tried):
+            self.best, self.how = tried, how
+        return flips
 
     async def _grow(self) -> None:
-        await self._try(set(self._order), "some")  # if this does not flip, subsets rarely do
+        await self._try(self._order, "some")  # if this does not flip, subsets rarely do
         for size in range(2, len(self._order)):
-            if await self._try(set(self._order[:size]), "some"):
+            if await self._try(self._order[:size], "some"):
                 return
 
     async def _shrink(self) -> None:
@@ -91,7 +90,7 @@ class MinimalSetSearch:
         while restored:
             restored = False
             for name in reversed([name for name in self._order if name in self.best]):
-                restored |= len(self.best) > 1 and await self._try(set(self.best - {name}), "some")
+                restored |= len(self.best) > 1 and await self._try(self.best - {name}, "some")
         self.how = "minimal"
 
 
@@ -163,7 +162,7 @@ class RecordedClaim:
         verdict = record.verdict(self.item)
         if verdict is None:
             raise RecordError(f"claim {self.number} of {str(folder)!r} has no verdict", hint="resume the run first")
-        self.verdict: Verdict = verdict
+        self.verdict = verdict
         self.answers: dict[tuple[str, str], EvidenceFound | EvidenceMissing] = {}
         passages: dict[str, Passage] = {}
         for event in read_events(folder):
@@ -228,10 +227,10 @@ def _recorded_backend(manifest: RunManifest, spec: RunSpec, base_url: str, *, of
     An address in a run folder is only compared, never used, so that the user's API key cannot be sent to it.
     """
     entry = manifest.backend
-    if spec.backend not in ("chat", "embedded"):
-        if spec.backend in backends:
-            raise UsageError(f"a run with the backend {spec.backend!r} can only be verified again from Python")
+    if spec.backend not in backends:
         raise UsageError(f"the run's backend {spec.backend!r} no longer exists")
+    if spec.backend not in ("chat", "embedded"):
+        raise UsageError(f"a run with the backend {spec.backend!r} can only be verified again from Python")
     service = services(base_url)["model"]
     if spec.backend == "chat" and service.display_url != entry.address:
         what = f"the run's models were at {entry.address}, not at {service.display_url}"

@@ -23,9 +23,10 @@ from redargue.runs.record import Record, last_attempts
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 
-Slot = tuple[str, str, int, str]  # "call" or "search", agent, round, task or tool
+Slot = tuple[Literal["call", "search"], str, int, str]  # agent, round, task or tool
 StepId = tuple[Slot, int]  # and the index among the steps of the slot
 Steps = dict[StepId, tuple[list[str], str]]  # lines of the outcome, and the key of the call or search
+Items = tuple[int, int]  # the index of a claim in each run
 RecordedStep = CallFinished | CallFailed | EvidenceFound | EvidenceKept | EvidenceMissing
 
 
@@ -118,16 +119,16 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     records = Record(first, mode="replay"), Record(second, mode="replay")
     for record in records:
         require_no_files(record.manifest)
-    first_items, second_items = _finished_items(records[0]), _finished_items(records[1])
+    first_items, second_items = map(_finished_items, records)
     shared = {text: (item, second_items[text]) for text, item in first_items.items() if text in second_items}
-    verdicts = records[0].verdicts(), records[1].verdicts()
-    flips: dict[tuple[int, int], Flip] = {}
-    for (text, _), items in shared.items():
-        outcome, other = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
-        if outcome != other:
-            flips[items] = Flip(claim=text, items=_numbers(items), first=outcome, second=other)
-    digests = _digests(first), _digests(second)
-    differing = [items for items in shared.values() if digests[0][items[0]] != digests[1][items[1]]]
+    before, after = (record.verdicts() for record in records)
+    flips: dict[Items, Flip] = {}
+    for (text, _), (one, other) in shared.items():
+        outcome, changed = _outcome(before[one]), _outcome(after[other])
+        if outcome != changed:
+            flips[one, other] = Flip(claim=text, items=(one + 1, other + 1), first=outcome, second=changed)
+    first_digests, second_digests = _digests(first), _digests(second)
+    differing = [(one, other) for one, other in shared.values() if first_digests[one] != second_digests[other]]
     selected = list(dict.fromkeys([*flips, *differing]))[: max(0, most)]
     return RunDiff(
         first=str(first),
@@ -141,10 +142,6 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
         differing=len(differing),
         details=await _compare_claims(records, selected),
     )
-
-
-def _numbers(items: tuple[int, int]) -> tuple[int, int]:
-    return items[0] + 1, items[1] + 1
 
 
 def _finished_items(record: Record) -> dict[tuple[str, int], int]:
@@ -177,29 +174,30 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
     return flat
 
 
-def _digests(folder: Path) -> dict[int, int]:
+def _digests(folder: Path) -> Counter[int]:
     """The sum of the hashes of each claim's calls and searches, which does not depend on their order."""
-    sums: dict[int, int] = defaultdict(int)
+    sums = Counter[int]()
     for event in last_attempts(folder):
         if isinstance(event, RecordedStep):
             sums[event.item] += hash((_slot(event), *_lines(event)))
     return sums
 
 
-async def _compare_claims(records: tuple[Record, Record], selected: Sequence[tuple[int, int]]) -> tuple[ClaimDiff, ...]:
-    steps = [_steps(record.folder, {items[run] for items in selected}) for run, record in enumerate(records)]
+async def _compare_claims(records: tuple[Record, Record], selected: Sequence[Items]) -> tuple[ClaimDiff, ...]:
+    first, second = records
+    first_steps = _steps(first.folder, {one for one, _ in selected})
+    second_steps = _steps(second.folder, {other for _, other in selected})
     # The prompts of different backends would differ in every line.
-    without_backend = records[0].manifest.spec.backend != records[1].manifest.spec.backend
+    without_backend = first.manifest.spec.backend != second.manifest.spec.backend
     diffs = []
-    for items in selected:
-        first_prompts, first_note = await _prompts(records[0], items[0], without_backend)
-        second_prompts, second_note = await _prompts(records[1], items[1], without_backend)
-        steps_diff = _compare_steps(steps[0][items[0]], steps[1][items[1]], first_prompts, second_prompts)
-        notes = [first_note, second_note]
-        if not steps_diff["before"] and not steps_diff["call"]:
-            notes.insert(0, "every call and search is the same: the settings decide")
-        claim, note = records[0].manifest.claims[items[0]].text, "; ".join(dict.fromkeys(filter(None, notes)))
-        diffs.append(ClaimDiff(claim=claim, items=_numbers(items), note=note, **steps_diff))
+    for one, other in selected:
+        first_prompts, first_note = await _prompts(first, one, without_backend)
+        second_prompts, second_note = await _prompts(second, other, without_backend)
+        steps = _compare_steps(first_steps[one], second_steps[other], first_prompts, second_prompts)
+        same = "" if steps["before"] or steps["call"] else "every call and search is the same: the settings decide"
+        note = "; ".join(dict.fromkeys(filter(None, (same, first_note, second_note))))
+        claim = first.manifest.claims[one].text
+        diffs.append(ClaimDiff(claim=claim, items=(one + 1, other + 1), note=note, **steps))
     return tuple(diffs)
 
 
@@ -220,8 +218,9 @@ def _compare_steps(
         outcome = _diff(first_lines, second_lines)
         if not (missing or prompt or outcome):
             continue
-        fields = {"name": name, "agent": agent, "round": round_, "missing": missing}
-        step = StepDiff(kind="call" if kind == "call" else "search", prompt=prompt, outcome=outcome, **fields)
+        step = StepDiff(
+            kind=kind, name=name, agent=agent, round=round_, missing=missing, prompt=prompt, outcome=outcome
+        )
         if kind == "search":
             before += [step] if call is None else []
             continue

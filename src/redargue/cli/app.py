@@ -123,30 +123,28 @@ def run(arguments: list[str]) -> int:
             _command().main(arguments, prog_name="redargue")
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
-    except RedargueError as error:
+    except (RedargueError, OSError) as error:
         if "--debug" in arguments or os.environ.get("REDARGUE_DEBUG", "") not in ("", "0", "false"):
             raise
-        print(printable(f"redargue: {error}"), file=sys.stderr)  # noqa: T201
-        return error.exit_code
-    except OSError as error:  # of a full disk, or a folder that cannot be written
-        if "--debug" in arguments:
-            raise
-        place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
-        what = f"{place}{error.strerror or error}"
-        print(printable(f"redargue: {UsageError(what, hint=_hint(error))}"), file=sys.stderr)  # noqa: T201
-        return UsageError.exit_code
+        problem = _problem(error) if isinstance(error, OSError) else error
+        typer.echo(printable(f"redargue: {problem}"), err=True)
+        return problem.exit_code
     return 0
 
 
-def _hint(error: OSError) -> str:
-    folder = "choose another folder: REDARGUE_HOME is the home of runs and corpora"
+def _problem(error: OSError) -> UsageError:
+    """A full disk, or a folder that cannot be written, in words."""
+    place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
+    hint = "choose another folder: REDARGUE_HOME is the home of runs and corpora"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"make room, or {folder}"
-    return folder if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else "--debug shows where"
+        hint = f"make room, or {hint}"
+    elif error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+        hint = "--debug shows where"
+    return UsageError(f"{place}{error.strerror or error}", hint=hint)
 
 
 def _note(message: Warning | str, *others: object, **details: object) -> None:
-    print(printable(f"note: {message}"), file=sys.stderr)  # noqa: T201
+    typer.echo(printable(f"note: {message}"), err=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -56,13 +57,12 @@ def add_documents(
     unreadable: list[UnreadableFile] = []
 
     def readable() -> Iterator[Document]:
-        for source in sources:
-            for document in source:
-                if isinstance(document, Exception):
-                    unreadable.append(document)
-                    typer.echo(f"skipped: {printable(str(document))}", err=True)
-                else:
-                    yield document
+        for document in chain.from_iterable(sources):
+            if isinstance(document, Exception):
+                unreadable.append(document)
+                typer.echo(f"skipped: {printable(str(document))}", err=True)
+            else:
+                yield document
 
     with resumable("the same command resumes"), _open(store, write=True) as corpus, _progress() as show:
         added = corpus.add(readable(), progress=show)
@@ -196,8 +196,7 @@ def remove_documents(
 
 def _is_wide(name: str) -> bool:
     """Whether a path is the working folder, the user's home, or a folder above one of them."""
-    path = Path("/" + os.path.abspath(os.path.expanduser(name)).lstrip("/")) if name.startswith("/") else Path(name)
-    path = Path(os.path.abspath(path.expanduser()))
+    path = Path(os.path.abspath(os.path.expanduser(name)).replace("//", "/"))  # abspath keeps two slashes at the start
     return any(folder.is_relative_to(path) for folder in (Path.cwd(), Path.home()))
 
 
@@ -234,8 +233,7 @@ def _passage_text(passage: Passage) -> str:
     return f"{printable(head, lines=False)}\n{printable(at, lines=False)}\n   {body}\n"
 
 
-@contextmanager
-def _open(store: str, *, write: bool = False, create: bool = True) -> Iterator[Corpus]:
+def _open(store: str, *, write: bool = False, create: bool = True) -> Corpus:
     from redargue.net.services import is_offline, require_local
     from redargue.retrieval.corpus.index import STARTER, default_store, open_corpus, open_starter
 
@@ -246,13 +244,10 @@ def _open(store: str, *, write: bool = False, create: bool = True) -> Iterator[C
     if is_offline():
         require_local(str(location), what="corpus")
     if location == STARTER:
-        with open_starter() as corpus:
-            yield corpus
-        return
+        return open_starter()
     if write and not create:
         open_corpus(location).close()  # raises if there is no corpus; writing would create one
-    with open_corpus(location, write=write) as corpus:
-        yield corpus
+    return open_corpus(location, write=write)
 
 
 @contextmanager

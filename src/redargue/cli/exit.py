@@ -60,15 +60,11 @@ class Gate(NamedTuple):
     min_supported: float | None = None
     allow_unchecked: bool = False
 
-    @property
-    def is_open(self) -> bool:
-        return not self.fail_on and self.min_supported is None
-
     def unchecked(self, verdicts: Sequence[Verdict], unread: Iterable[Unchecked] = ()) -> Iterator[str]:
         """What fails the gate because it was not checked; ``unread`` are sentences of a text without a claim."""
         from redargue import words
 
-        if self.is_open or self.allow_unchecked:
+        if self.allow_unchecked or not (self.fail_on or self.min_supported is not None):
             return
         if not verdicts:
             yield "no checkable claim was found"
@@ -94,9 +90,8 @@ class Gate(NamedTuple):
 def read_gate(output: OutputParameters) -> Gate:
     from redargue.claims import Meaning
 
-    fail_on = output.fail_on or []
+    fail_on, known = output.fail_on or [], [*map(str, Meaning), UNSURE]
     for name in fail_on:
-        known = [*(meaning.value for meaning in Meaning), UNSURE]
         if name not in known:
             raise UsageError(f"a verdict cannot be {name!r}", where="--fail-on", hint=did_you_mean(name, known))
     return Gate(frozenset(fail_on), output.min_supported, output.allow_unchecked)

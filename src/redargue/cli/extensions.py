@@ -122,9 +122,8 @@ class Options(Mapping[str, "Options | None"]):
     def __getitem__(self, name: str) -> Options | None:
         if isinstance(self._command, TyperGroup) and (inner := self._command.get_command(self._context, name)):
             return Options(inner, self._context)
-        if self._command is self._context.command and extra_of(name):
-            return None  # its options are not known before its package is installed
-        if name in self._own:
+        # The options of a command are not known before its package is installed.
+        if name in self._own or (self._command is self._context.command and extra_of(name)):
             return None
         raise KeyError(name)
 

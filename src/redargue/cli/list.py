@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import secrets
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -19,7 +21,6 @@ from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from redargue.tasks.base import Task
-
 
 _T = TypeVar("_T")
 
@@ -56,10 +57,9 @@ def list_tools(
     json: AsJson = False,
 ) -> None:
     """List search tools, or the tools of MCP servers with their argument schemas."""
-    if mcp:
-        import asyncio
-        import os
+    from redargue.retrieval.tools.base import tools as registry
 
+    if mcp:
         from redargue.assembly import sources
         from redargue.retrieval.mcp.client import list_tools, servers
 
@@ -67,11 +67,9 @@ def list_tools(
         rows = {
             name: {"about": _first_line(tool.about), "parameters": tool.parameters} for name, tool in offered.items()
         }
-        print_rows(rows, json)
-        return
-    from redargue.retrieval.tools.base import tools as registry
-
-    print_rows({name: {"about": tool.about} for name, tool in usable(registry).items()}, json)
+    else:
+        rows = {name: {"about": tool.about} for name, tool in usable(registry).items()}
+    print_rows(rows, json)
 
 
 @list_app.command("tasks")
@@ -125,18 +123,17 @@ def _first_line(text: str | None) -> str:
 
 
 def print_rows(rows: dict[str, dict[str, Any]], as_json: bool) -> None:
-    import json
-
     if as_json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))  # noqa: T201
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return
     for name, row in rows.items():
-        print(f"{name}: {row.pop('about')}")  # noqa: T201
+        typer.echo(f"{name}: {row.pop('about')}")
         for key, value in row.items():
-            named = isinstance(value, dict)
-            fields = {f"{key.removesuffix('s')} {field}": inner for field, inner in value.items()} if named else {}
-            for field, inner in (fields if named else {key: value}).items():
-                print(f"  {field}: {json.dumps(inner, ensure_ascii=False)}")  # noqa: T201
+            fields = {key: value}
+            if isinstance(value, dict):
+                fields = {f"{key.removesuffix('s')} {field}": inner for field, inner in value.items()}
+            for field, inner in fields.items():
+                typer.echo(f"  {field}: {json.dumps(inner, ensure_ascii=False)}")
 
 
 def mcp_tools(

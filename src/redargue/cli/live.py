@@ -25,15 +25,11 @@ from redargue.sanitize import counted, printable
 from redargue.verdicts import Metric, Score, Verdict
 from redargue.verifier import Verifier
 
-# One event of a run as one line of plain words.
-
-
 MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
-NO_LABEL = "(no label)"
 
 
 def describe(event: events.Event, labels: LabelSet = FREE_TEXT) -> str:
-    """The event in words, for a terminal; empty for one that a person does not need to see.
+    """The event in a line of words, for a terminal; empty for one that a person does not need to see.
 
     ``labels`` are those of the event's claim, which are then shown in plain words.
     """
@@ -48,10 +44,10 @@ def _described(event: events.Event, labels: LabelSet) -> str:
             triplets = "; ".join(printable(triplet.line) for triplet in event.triplets)
             return f"{event.agent} decomposes the claim: {triplets}"
         case events.EvidenceRecalled() | events.EvidenceRemembered():
-            return f"{event.agent} {memory_text(event)}"
+            return f"{event.agent} {_memory_text(event)}"
         case events.StageEnded():
             ends = "stops" if event.stopped else "continues"
-            outcome = f"{label_text(event.label, labels)}; {ends}: {'; '.join(event.why)}"
+            outcome = f"{_label_text(event.label, labels)}; {ends}: {'; '.join(event.why)}"
             return f"stage {event.number} of {event.of}, {event.stage}: {outcome}"
         case events.RoundEnded():
             agreed = "agreement" if event.agreed else "no agreement"
@@ -61,19 +57,19 @@ def _described(event: events.Event, labels: LabelSet) -> str:
         case events.RoundVoted():
             return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
         case events.Judged():
-            return f"the judge decides: {label_text(event.label, labels)}"
+            return f"the judge decides: {_label_text(event.label, labels)}"
         case events.CallFailed():
             return f"{event.agent}, {event.task}: {printable(event.error.what)}"
         case events.Stepped():
-            return f"step {event.round}, {event.agent} {step_text(event, labels)}"
+            return f"step {event.round}, {event.agent} {_step_text(event, labels)}"
         case events.ClaimEnded():
             return ""
     text = _turn_text(event, labels)
     return f"round {event.round}, {event.agent} {text}" if text else ""
 
 
-def label_text(label: str | None, labels: LabelSet) -> str:
-    return printable(labels.plain(label)) if label else NO_LABEL
+def _label_text(label: str | None, labels: LabelSet) -> str:
+    return printable(labels.plain(label)) if label else "(no label)"
 
 
 def _turn_text(event: events.Event, labels: LabelSet) -> str:
@@ -86,10 +82,10 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
             return f"cannot search: {printable(event.why)}"
         case events.Answered():
             quotes = "".join(f"\n    {MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
-            return f"answers: {label_text(event.label, labels)}{quotes}"
+            return f"answers: {_label_text(event.label, labels)}{quotes}"
         case events.TurnKept():
             why = f"the passages are {event.shared_with}'s" if event.shared_with else "nothing has changed"
-            return f"is not asked again, as {why}: {label_text(event.label, labels)}"
+            return f"is not asked again, as {why}: {_label_text(event.label, labels)}"
         case events.Scored():
             score = event.score
             value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
@@ -103,7 +99,7 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
     return ""
 
 
-def memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> str:
+def _memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> str:
     if isinstance(event, events.EvidenceRemembered):
         said, left_out = f"stores in the memory: {counted(len(event.passages), 'passage')}", event.dropped
     else:
@@ -112,7 +108,7 @@ def memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> s
     return ", ".join(filter(None, (said, words.omissions(left_out))))
 
 
-def step_text(event: events.Stepped, labels: LabelSet = FREE_TEXT) -> str:
+def _step_text(event: events.Stepped, labels: LabelSet) -> str:
     if event.answer is not None:
         return f"answers: {printable(labels.plain(event.answer))}"
     if not event.tool:
@@ -127,18 +123,14 @@ def _titles(passages: Iterable[Passage]) -> str:
     return "; ".join(printable(passage.title or passage.text)[:50] for passage in passages) or "nothing"
 
 
-BAR_WIDTH = 10  # characters
-MAX_COLUMNS = 4  # more would be too narrow to read
-
-
 def headings_of(columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """The heading of each agent's column; one for all where the columns would be too narrow."""
-    joined = len(columns) > MAX_COLUMNS
-    return {
-        agent: "in the order of speaking" if joined else heading
-        for heading, agents in columns.items()
-        for agent in agents
-    }
+    """The heading of each agent's column; one for all where more than four columns would be too narrow."""
+    heading_of = {agent: heading for heading, agents in columns.items() for agent in agents}
+    return heading_of if len(columns) <= 4 else dict.fromkeys(heading_of, "in the order of speaking")
+
+
+_STARTS = (events.QueryWritten, events.Spoke, events.Stepped, events.Answered)
+_ENDS = (events.StageEnded, events.RoundEnded, events.RoundVoted, events.Refereed, events.Judged)
 
 
 class DebateView:
@@ -157,17 +149,14 @@ class DebateView:
     def see(self, event: events.Event) -> None:
         if isinstance(event, events.CallFinished | events.CallFailed):
             self.calls += event.requests * (event.charge == "call")
-        elif isinstance(
-            event, events.StageEnded | events.RoundEnded | events.RoundVoted | events.Refereed | events.Judged
-        ):
+        elif isinstance(event, _ENDS):
             self.below.append(Text(describe(event, self.labels), style="dim"))
         elif not isinstance(event, events.ClaimStarted | events.ClaimEnded) and event.agent in self._heading_of:
             column = self._heading_of[event.agent]
             self.columns[column] += [*self._round_heading(column, event), *self._lines(event)]
 
     def _round_heading(self, column: str, event: events.Event) -> list[Text]:
-        starts = events.QueryWritten | events.Spoke | events.Stepped | events.Answered
-        if not isinstance(event, starts) or not event.round:
+        if not isinstance(event, _STARTS) or not event.round:
             return []
         heading = f"{'Step' if isinstance(event, events.Stepped) else 'Round'} {event.round}"
         if self._rounds.get(column) == heading:
@@ -186,13 +175,11 @@ class DebateView:
     def _lines(self, event: events.Event) -> list[Text]:
         match event:
             case events.QueryWritten():
-                unchanged = " (unchanged)" if event.kept else ""
-                return [Text(f"{self._speaker(event.agent)}searches for: {printable(event.query)}{unchanged}")]
+                return [Text(f"{self._speaker(event.agent)}{_turn_text(event, self.labels)}")]
             case events.EvidenceFound():
                 titles = (printable(passage.title or passage.text)[:70] for passage in event.passages)
-                return [Text(f"  · {title}", style="cyan") for title in titles] or [
-                    Text("  · nothing found", style="yellow")
-                ]
+                nothing = Text("  · nothing found", style="yellow")
+                return [Text(f"  · {title}", style="cyan") for title in titles] or [nothing]
             case events.EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
             case events.Spoke():
@@ -203,19 +190,16 @@ class DebateView:
             case events.Decomposed():
                 return [Text(f"  · {printable(triplet.line)}") for triplet in event.triplets]
             case events.Stepped():
-                return [Text(step_text(event, self.labels))]
+                return [Text(_step_text(event, self.labels))]
             case events.EvidenceRecalled() | events.EvidenceRemembered():
-                return [Text(f"  · {memory_text(event)}", style="cyan")]
+                return [Text(f"  · {_memory_text(event)}", style="cyan")]
             case events.Answered():
-                label = (label_text(event.label, self.labels), "bold")
+                label = (_label_text(event.label, self.labels), "bold")
                 answer = Text.assemble((self._speaker(event.agent), "bold"), "answers: ", label)
-                quotes = [
-                    Text(
-                        f"  {MARKS[quote.status]} “{printable(quote.text)[:160]}”",
-                        style="italic" if quote.found else "strike dim",
-                    )
-                    for quote in event.quotes
-                ]
+                quotes = []
+                for quote in event.quotes:
+                    shown = f"  {MARKS[quote.status]} “{printable(quote.text)[:160]}”"
+                    quotes.append(Text(shown, style="italic" if quote.found else "strike dim"))
                 repeated = Text.assemble(answer, (" (as before)", "dim")) if quotes else answer
                 return self._unless_repeated(event.agent, [answer, *quotes], [repeated])
             case events.Scored():
@@ -249,9 +233,9 @@ class Viewer:
         named: bool = True,
     ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
-        self._claims, self._quiet, self._verbose, self._named = claims, output.quiet, output.verbose, named
-        for note in (verifier.method.note(), _what_is_searched(verifier)) if not self._quiet else ():
-            if note:
+        self._claims, self._output, self._named = claims, output, named
+        for note in (verifier.method.note(), _what_is_searched(verifier)):
+            if note and not output.quiet:
                 self._console.print(Text(note), soft_wrap=True)
         self._animated = self._console.is_terminal and not output.quiet
         self._limits = verifier.method.limits(verifier.backend.stability)
@@ -272,18 +256,15 @@ class Viewer:
         )
 
     def see(self, event: events.Event) -> None:
+        several, text = len(self._claims) > 1, ""
         if self._animated:
             self._draw(event)
-        elif not self._quiet and (text := self._line(event)):
-            number = f"[{event.item + 1}] " if len(self._claims) > 1 else ""
-            self._console.print(Text(number + text), soft_wrap=True)
-
-    def _line(self, event: events.Event) -> str:
-        if self._verbose:
-            return describe(event, self._claims[event.item].labels)
-        if isinstance(event, events.ClaimEnded) and len(self._claims) > 1:
-            return outcome_line(event.verdict, named=self._named)
-        return ""
+        elif self._output.verbose:
+            text = describe(event, self._claims[event.item].labels)
+        elif several and isinstance(event, events.ClaimEnded):
+            text = outcome_line(event.verdict, named=self._named)
+        if text and not self._output.quiet:
+            self._console.print(Text((f"[{event.item + 1}] " if several else "") + text), soft_wrap=True)
 
     def _draw(self, event: events.Event) -> None:
         if isinstance(event, events.ClaimStarted):
@@ -330,9 +311,9 @@ def outcome_line(verdict: Verdict, *, named: bool = True) -> str:
 def _bar(score: Score, limits: Mapping[Metric, float]) -> str:
     name = {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)
     if score.value is None:
-        return f"{name} {'·' * BAR_WIDTH} {score.undefined}"
-    full = round(max(0.0, min(1.0, score.value)) * BAR_WIDTH)
-    bar = "█" * full + "░" * (BAR_WIDTH - full)
+        return f"{name} {'·' * 10} {score.undefined}"
+    full = round(max(0.0, min(1.0, score.value)) * 10)
+    bar = "█" * full + "░" * (10 - full)
     limit = limits.get(score.metric)
     compared = "" if limit is None else f" {'>' if score.value > limit else '≤'} {limit:g}"
     return f"{name} {bar} {score.value:.2f}{compared}"

@@ -33,42 +33,41 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     given = {"rounds": run.rounds, "top_k": run.top_k}
     settings |= {name: value for name, value in given.items() if value is not None}
     same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunSpec.model_fields}
-    method = run.method or DEFAULT_METHOD
     asks_model = run.backend in LANGUAGE_MODELS if run.backend else bool(model)
     usual = TOOLS_WITH_MODEL if asks_model and not run.method else None
-    tools = _tools(method, run.profile, search, settings, folder, usual)
+    tools = _tools(run, search, settings, folder, usual)
     named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
     return RunSpec(**{**same_name, **named})
 
 
 def _tools(
-    method: str,
-    profile: str,
+    run: RunParameters,
     search: SearchParameters,
     settings: Mapping[str, Any],
     folder: Path | None,
     usual: tuple[str, ...] | None,
 ) -> tuple[str, ...] | None:
+    method = run.method or DEFAULT_METHOD
     fields, name = methods[method].settings_class.model_fields, tools_setting(method)
+
+    def live(tool: str) -> str:
+        return live_tool(offline=search.offline) if tool == "keywords" else tool
+
     if search.tool:
-        tools = with_default_tool(tuple(search.tool), method, profile)
-        return tuple(tool if tool in search.tool else _live(tool, search) for tool in tools)
+        tools = with_default_tool(tuple(search.tool), method, run.profile)
+        return tuple(tool if tool in search.tool else live(tool) for tool in tools)
     if name in settings or name not in fields:  # a closed-book method has no tools
         return () if search.mcp and name not in settings else None
     if search.mcp:
         return ()  # only the servers' tools
-    default = usual or methods[method].profiles.get(profile, {}).get(name, fields[name].default)
+    default = usual or methods[method].profiles.get(run.profile, {}).get(name, fields[name].default)
     recorded = _recorded_tools(folder, name)
-    return recorded if _may_choose(recorded, default) else tuple(_live(tool, search) for tool in default)
+    return recorded if _may_choose(recorded, default) else tuple(map(live, default))
 
 
 def named_tools(search: SearchParameters) -> tuple[str, ...] | None:
     """The search tools that the user named; None without ``--tool``."""
     return tuple(tool for tool in search.tool if tool != "none") if search.tool else None
-
-
-def _live(tool: str, search: SearchParameters) -> str:
-    return live_tool(offline=search.offline) if tool == "keywords" else tool
 
 
 def connected(spec: RunSpec) -> Parts:
@@ -82,13 +81,12 @@ def with_contexts(spec: RunSpec, rows: Sequence[ClaimRow]) -> tuple[RunSpec, Par
     Raises:
         UsageError: some rows have contexts and others none.
     """
-    without = [row for row in rows if row.contexts is None]
+    without = [row.number for row in rows if row.contexts is None]
     if len(without) == len(rows):
         return spec, connected(spec)
     if without:
-        row = without[0]
-        hint = "give every row its contexts, or none"
-        raise UsageError(f"row {row.number} has no contexts, and others have them", where="contexts", hint=hint)
+        what = f"row {without[0]} has no contexts, and others have them"
+        raise UsageError(what, where="contexts", hint="give every row its contexts, or none")
     from redargue.text.verification import with_documents
 
     return with_documents(spec, [row.documents for row in rows])
@@ -107,11 +105,8 @@ def read_models(options: list[str]) -> tuple[str, dict[str, str]]:
         else:
             roles[role] = name
     if len(defaults) > 1:
-        raise UsageError(
-            f"several default models: {' and '.join(map(repr, defaults))}",
-            where="--model",
-            hint="give one without a role, and the others as ROLE=NAME",
-        )
+        what = f"several default models: {' and '.join(map(repr, defaults))}"
+        raise UsageError(what, where="--model", hint="give one without a role, and the others as ROLE=NAME")
     if roles and not defaults:
         raise UsageError("some roles have no model", where="--model", hint="also give one without a role")
     return (defaults or [""])[0], roles
@@ -174,7 +169,8 @@ def read_settings(options: list[str]) -> dict[str, object]:
         if not sign or not name:
             raise UsageError(f"cannot read the setting {option!r}", where="--set", hint="write it like --set rounds=2")
         try:
-            settings[name.replace("-", "_")] = json.loads(value)
+            read = json.loads(value)
         except ValueError:
-            settings[name.replace("-", "_")] = value
+            read = value
+        settings[name.replace("-", "_")] = read
     return settings

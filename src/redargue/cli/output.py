@@ -13,7 +13,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -140,8 +140,6 @@ class _Output(_Unread):
 
 
 _LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
-_FIELDS = "fields"  # of a record: the values of its JSON line, beside the message
-_LOGGERS = ("redargue", "uvicorn")  # uvicorn's failures are lines of the same log
 
 
 def log_to_stderr(level: str, *, structured: bool = False) -> None:
@@ -156,7 +154,7 @@ def log_to_stderr(level: str, *, structured: bool = False) -> None:
         raise UsageError(f"unknown level {level!r}", where="--log-level", hint=did_you_mean(level, _LEVELS))
     handler = _Stderr()
     handler.setFormatter(_JsonLine() if structured else _Line())
-    for name in _LOGGERS:
+    for name in ("redargue", "uvicorn"):  # uvicorn's failures are lines of the same log
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(_LEVELS[level])
@@ -179,13 +177,12 @@ class _Line(logging.Formatter):
 
 class _JsonLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        values: Mapping[str, object] = getattr(record, _FIELDS, {})
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **values,
+            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)

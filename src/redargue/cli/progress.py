@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redargue.runs.record import Clock
 
 _WINDOW = 288  # claims whose pace the time left is estimated from
-STRETCHES = 9  # whose median pace counts
+_STRETCHES = 9  # whose median pace counts
 LINE_SECONDS = 10.0  # between two lines off a terminal
 
 
@@ -56,7 +56,7 @@ class ProgressRate:
         steps = len(self._finished) - 1
         if not steps:
             return None
-        count = min(STRETCHES, steps)
+        count = min(_STRETCHES, steps)
         marks = [self._finished[round(steps * n / count)] for n in range(count + 1)]
         paces = [(end - start) / max(1, done - before) for (start, before), (end, done) in pairwise(marks)]
         return max(claims * median(paces), now - self._finished[-1][0])
@@ -129,12 +129,10 @@ class Progress:
     def _line(self) -> None:
         if self._quiet:
             return
-        done, now = len(self._tally.outcomes), self._clock.elapsed()
-        left = f", {text}" if (text := self._left(now)) else ""
-        name = f"{self._name}: " if self._name else ""
-        self._console.print(
-            f"{name}{done:,} of {counted(self._total, 'claim')}, {self._cost()}, {now - self._began:.1f} s{left}"
-        )
+        now, name = self._clock.elapsed(), f"{self._name}: " if self._name else ""
+        done = f"{name}{len(self._tally.outcomes):,} of {counted(self._total, 'claim')}"
+        facts = (done, self._cost(), f"{now - self._began:.1f} s", self._left(now))
+        self._console.print(", ".join(filter(None, facts)))
 
     def _left(self, now: float) -> str:
         claims = self._total - len(self._tally.outcomes)

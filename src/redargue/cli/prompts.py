@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,8 @@ import typer
 
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, option
+from redargue.errors import RedargueError, UsageError
+from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
@@ -22,12 +25,7 @@ def show_prompts(
     method: Annotated[str, typer.Argument(help="Verification method; see redargue list methods.")],
     profile: Annotated[str, typer.Option(help="Settings to start from.")] = "hardened",
     form: Annotated[
-        str,
-        option(
-            "RESPONSE_FORMAT",
-            "Format of replies: auto, schema, json, plain, or tools.",
-            "--response-format",
-        ),
+        str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, plain, or tools.", "--response-format")
     ] = "auto",
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method; repeatable.")
@@ -82,15 +80,12 @@ def list_prompts(
     json: AsJson = False,
 ) -> None:
     """List the prompts of each method: task, how often it is asked in the example, tokens of its longest prompt."""
-    from redargue.errors import RedargueError
     from redargue.estimate import preview
     from redargue.methods.base import methods
     from redargue.spec import RunSpec
 
     rows = []
-    for name in [method] if method else list(methods):
-        if not method and profile not in methods[name].profiles:
-            continue
+    for name in [method] if method else [name for name in methods if profile in methods[name].profiles]:
         try:
             shown = preview(RunSpec(method=name, profile=profile))
         except RedargueError as error:
@@ -110,9 +105,6 @@ def list_prompts(
 
 def _chosen(shown: list[ShownPrompt], tasks: list[str], *, every: bool) -> list[ShownPrompt]:
     """The prompts of these tasks, or of all without one; the longest of each task unless all are asked for."""
-    from redargue.errors import UsageError
-    from redargue.registry import did_you_mean
-
     names = list(dict.fromkeys(prompt.task for prompt in shown))
     for name in tasks:
         if name not in names:
@@ -125,8 +117,6 @@ def _chosen(shown: list[ShownPrompt], tasks: list[str], *, every: bool) -> list[
 
 
 def _text(prompt: ShownPrompt) -> str:
-    import json
-
     parts = [f"--- {message['role']}\n{message['content']}" for message in prompt.messages]
     if prompt.schema_sent:
         parts.append(f"--- schema\n{json.dumps(prompt.schema_sent, indent=1, ensure_ascii=False)}")

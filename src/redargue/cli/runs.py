@@ -44,7 +44,8 @@ def list_runs(
     if json:
         print_json({"folder": str(runs_folder()), "count": len(folders), "runs": [_fields(run) for run in listed]})
         return
-    _print(listed)
+    if listed:
+        _print(listed)
     more = f"{len(listed)} of {counted(len(folders), 'run')}" if folders else "no runs"
     typer.echo(printable(f"{more} in {runs_folder()}", lines=False), err=True)
 
@@ -130,28 +131,23 @@ def _remove(folders: Sequence[Path], *, yes: bool) -> None:
 
 def _print(runs: Sequence[RecordedRun]) -> None:
     from redargue.reports.markdown import print_tables
-    from redargue.reports.table import Column, Table, number
+    from redargue.reports.table import Cell, Column, Table, number
 
-    if not runs:
-        return
-    columns = (
-        *(Column(title) for title in ("Run", "Method")),
-        *(number("Claims"), number("kB", ",.0f")),
-        *(Column("Verdicts"), Column("First claim", "name")),
-    )
-    rows = tuple(
-        (run.folder.name, run.method or "damaged", run.claims, run.size / 1000, _verdicts(run), first)
-        for run in runs
-        for first in [shortened(run.first, 40)]
-    )
-    print_tables([Table("", columns, rows)])
+    counts = number("Claims"), number("kB", ",.0f")
+    columns = (Column("Run"), Column("Method"), *counts, Column("Verdicts"), Column("First claim", "name"))
+    rows: list[tuple[Cell, ...]] = []
+    for run in runs:
+        name, method, first = run.folder.name, run.method or "damaged", shortened(run.first, 40)
+        rows.append((name, method, run.claims, run.size / 1000, _verdicts(run), first))
+    print_tables([Table("", columns, tuple(rows))])
 
 
 def _verdicts(run: RecordedRun) -> str:
     words = {"not_enough": "not enough evidence"}
     counts = [f"{count} {words.get(name, name)}" for name, count in sorted(run.outcomes.items())]
-    unfinished = run.claims - run.outcomes.total()
-    return ", ".join([*counts, *([f"{unfinished} unfinished"] if unfinished > 0 else [])])
+    if (unfinished := run.claims - run.outcomes.total()) > 0:
+        counts.append(f"{unfinished} unfinished")
+    return ", ".join(counts)
 
 
 def _fields(run: RecordedRun) -> dict[str, object]:
@@ -159,12 +155,7 @@ def _fields(run: RecordedRun) -> dict[str, object]:
     return {"run": run.folder.name, **fields}
 
 
-def replay_run(
-    run: RunName,
-    json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+def replay_run(run: RunName, json: AsJson = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Replay a recorded run offline and compare it with its record.
 
     Every call and search is answered from the record. The schema of --json is docs/schemas/check.v2.json.
@@ -203,10 +194,8 @@ def replay_run(
     if canonical(seen) != canonical(recorded):
         pairs = zip_longest(canonical(seen), canonical(recorded), fillvalue={"kind": "missing"})
         kind = next(before["kind"] for now, before in pairs if now != before)
-        raise RecordError(
-            f"the replay differs from the record, first in an event of kind {kind!r}",
-            where=str(folder),
-            hint=replayed_by(record.manifest.redargue) or "the code has changed since the run was recorded",
-        )
+        what = f"the replay differs from the record, first in an event of kind {kind!r}"
+        hint = replayed_by(record.manifest.redargue) or "the code has changed since the run was recorded"
+        raise RecordError(what, where=str(folder), hint=hint)
     done = f"{len(replayed):,} of {counted(len(verdicts), 'claim')}"
     console.print(Text(f"replayed {done}: every event is as recorded", "green"))

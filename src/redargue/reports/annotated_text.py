@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from redargue import words
@@ -88,28 +88,24 @@ class _Sentence(NamedTuple):
 
 
 def annotated_sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, _Sentence]]:
+    spans = {
+        (sentence.start, sentence.end): _Sentence((), "unchecked", words.unchecked(sentence.why))
+        for sentence in extraction.unchecked
+    }
     items_at: dict[tuple[int, int], list[int]] = {}
     for item, claim in enumerate(extraction.claims):
         items_at.setdefault((claim.start, claim.end), []).append(item)
-    spans = []
-    for (start, end), items in items_at.items():
-        verdicts = [run.verdicts.get(item) for item in items]
-        claims = tuple((item, label_of(verdict)) for item, verdict in zip(items, verdicts, strict=True))
-        spans.append((start, end, _Sentence(claims, _worst(verdicts))))
-    unread = (sentence for sentence in extraction.unchecked if (sentence.start, sentence.end) not in items_at)
-    spans += [
-        (sentence.start, sentence.end, _Sentence((), "unchecked", words.unchecked(sentence.why))) for sentence in unread
-    ]
-    return spans
+    for span, items in items_at.items():
+        claims = tuple((item, label_of(run.verdicts.get(item))) for item in items)
+        outcomes = {_outcome(run.verdicts[item]) for item in items if item in run.verdicts}
+        spans[span] = _Sentence(claims, next((name for name in WORST_FIRST if name in outcomes), ""))
+    return [(*span, sentence) for span, sentence in spans.items()]
 
 
-def _worst(verdicts: Sequence[Verdict | None]) -> str:
-    names = {
-        "error" if verdict.error or verdict.unchecked else "unsure" if verdict.unsure else str(verdict.meaning)
-        for verdict in verdicts
-        if verdict
-    }
-    return next((name for name in WORST_FIRST if name in names), "")
+def _outcome(verdict: Verdict) -> str:
+    if verdict.error or verdict.unchecked:
+        return "error"
+    return "unsure" if verdict.unsure else str(verdict.meaning)
 
 
 def text_outcome(run: SingleRun) -> str:
@@ -123,13 +119,9 @@ def text_outcome(run: SingleRun) -> str:
 
 def unchecked_table(text: Text, extraction: Extraction) -> Table:
     """The sentences without a claim, each with the reason."""
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            f"{sentence.start}–{sentence.end}",
-            shortened_cell(readable_text(text.text[sentence.start : sentence.end])),
-            words.unchecked(sentence.why),
-        )
-        for sentence in extraction.unchecked
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for sentence in extraction.unchecked:
+        said = shortened_cell(readable_text(text.text[sentence.start : sentence.end]))
+        rows.append((f"{sentence.start}–{sentence.end}", said, words.unchecked(sentence.why)))
     columns = (Column("Characters"), Column("The text says", "long"), Column("Not checked because", "long"))
-    return Table("Sentences that were not checked", columns, rows)
+    return Table("Sentences that were not checked", columns, tuple(rows))

@@ -70,8 +70,7 @@ def kind_of(folder: Path) -> FolderKind | None:
 
 def further_tables(run: SingleRun) -> tuple[Table, ...]:
     """The sections of other packages; one that cannot be made says why in its place."""
-    made = [_section(name, run) for name in sections]
-    return tuple(table for table in made if table)
+    return tuple(table for name in sections if (table := _section(name, run)))
 
 
 def _section(name: str, run: SingleRun) -> Table | None:

@@ -53,8 +53,7 @@ def plain(words: str) -> str:
     Escapes and code spans that a reader does not see break what some renderers turn into links by themselves:
     ``https://…``, ``www.…``, ``name@host``.
     """
-    line = re.sub(r"\s+", " ", printable(words, lines=False)).strip()
-    line = _MARKS.sub(r"\\\g<0>", line)
+    line = _MARKS.sub(r"\\\g<0>", " ".join(printable(words, lines=False).split()))
     line = re.sub(r"://", r":\\/\\/", line)
     line = re.sub(r"(?i)(www|xmpp|mailto)([.:])", r"\1\\\2", line)
     line = line.replace("@", "`@`")
@@ -64,7 +63,7 @@ def plain(words: str) -> str:
 
 def code(words: str) -> str:
     """Text in a code span that its content cannot close."""
-    line = re.sub(r"\s+", " ", printable(words, lines=False)).strip() or " "
+    line = " ".join(printable(words, lines=False).split()) or " "
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
@@ -89,33 +88,29 @@ def table_markdown(table: Table) -> str:
 
 
 def run_markdown(run: SingleRun) -> str:
-    parts = []
-    if len(run.verdicts) > 1 or run.text:
-        parts += [f"# {plain(title_of(run))}"]
-    parts += [date_text(run)] if run.checked_on else []
-    if len(run.verdicts) > 1:
-        parts += [plain(counts_text(run))]
-        parts += [] if run.text else [table_markdown(run_table(run, ()))]
-    if run.text:
-        parts += [f"**{plain(text_outcome(run))}**"]
-    if run.unread_files:
-        parts += [
-            f"**{plain(unread_text(run.unread_files))}**",
-            list_markdown(map(words.unread_file, run.unread_files)),
-        ]
-    if run.text:
-        parts += [*tables_markdown(risk_tables(run_rows(run)))]
-        parts += tables_markdown([unchecked_table(*run.text)])
-    several = len(run.manifest.claims) > 1
+    several, text, unread = len(run.verdicts) > 1, run.text, run.unread_files
+    parts = [f"# {plain(title_of(run))}"] if several or text else []
+    if run.checked_on:
+        parts.append(date_text(run))
+    if several:
+        parts.append(plain(counts_text(run)))
+    if several and not text:
+        parts.append(table_markdown(run_table(run, ())))
+    if text:
+        parts.append(f"**{plain(text_outcome(run))}**")
+    if unread:
+        parts += [f"**{plain(unread_text(unread))}**", list_markdown(map(words.unread_file, unread))]
+    if text:
+        parts += tables_markdown((*risk_tables(run_rows(run)), unchecked_table(*text)))
     citations = run.citations
     for item, verdict in run.verdicts.items():
-        parts += _claim(verdict, item + 1 if several else None, citations.get(item))
+        parts += _claim(verdict, item + 1 if len(run.manifest.claims) > 1 else None, citations.get(item))
     parts += tables_markdown(further_tables(run))
     facts = list_markdown(f"{name}: {value}" for name, value in run_facts(run))
     return "\n\n".join([*parts, "## How it was done", facts, block(replay_command(run))]) + "\n"
 
 
-def _claim(verdict: Verdict, number: int | None = None, citation: Citation | None = None) -> list[str]:
+def _claim(verdict: Verdict, number: int | None, citation: Citation | None) -> list[str]:
     parts = [f"## {f'{number}. ' if number else ''}{plain(verdict.claim.text)}"]
     if citation:
         parts.append(f"Cites {code(citation.url)}: {plain(citation_text(citation))}")
@@ -128,9 +123,8 @@ def _claim(verdict: Verdict, number: int | None = None, citation: Citation | Non
     meaning = plain(meaning_text(verdict))
     parts += ["### Verdict", f"**{plain(label)}**", *([meaning] if meaning else []), plain(summary(verdict))]
     for title, gaps in gap_sections(verdict):
-        parts += [f"### {title}", "\n".join(f"- {plain(gap)}" for gap in gaps) or without_gaps(verdict)]
-    lost = [quote for quote in verdict.quotes if not quote.found]
-    if lost:
+        parts += [f"### {title}", list_markdown(gaps) or without_gaps(verdict)]
+    if lost := [quote for quote in verdict.quotes if not quote.found]:
         lines = (f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}" for quote in lost)
         parts += ["### Quoted, but in none of the passages (does not count)", "\n".join(lines)]
     return parts
@@ -143,8 +137,8 @@ def _quote(quote: Quote) -> str:
     return f"- “{plain(quote.text)}” ({', '.join(cited)})"
 
 
-def tables_markdown(tables_or_none: Iterable[Table | None]) -> list[str]:
-    return [table_markdown(table) for table in tables_or_none if table and table.rows]
+def tables_markdown(tables: Iterable[Table | None]) -> list[str]:
+    return [table_markdown(table) for table in tables if table and table.rows]
 
 
 def list_markdown(lines: Iterable[str]) -> str:
@@ -174,10 +168,9 @@ def run_docx(folder: Path) -> bytes:
     if run.checked_on:
         document.add_paragraph(date_text(run))
     document.add_paragraph(printable(counts_text(run), lines=False))
-    if run.text:
-        document.add_paragraph().add_run(text_outcome(run)).bold = True
-    if run.unread_files:
-        document.add_paragraph().add_run(unread_text(run.unread_files)).bold = True
+    for line in (text_outcome(run) if run.text else "", unread_text(run.unread_files)):
+        if line:
+            document.add_paragraph().add_run(line).bold = True
     for file in run.unread_files:
         document.add_paragraph(words.unread_file(file), style="List Bullet")
     tables = risk_tables(run_rows(run)) if run.text else (run_table(run, ()),)
@@ -192,6 +185,8 @@ def run_docx(folder: Path) -> bytes:
 
 def _add(document: Any, table: Table) -> None:
     """A heading, the table with its first row repeated on each page, and its notes."""
+    from docx.oxml import OxmlElement
+
     if not table.rows:
         return
     document.add_heading(printable(table.title, lines=False), 1)
@@ -205,21 +200,15 @@ def _add(document: Any, table: Table) -> None:
                 cell.width = int(_WIDTHS[column.kind] * 914_400)  # English metric units of an inch
     if any(heads):
         first = made.rows[0]
-        first._tr.get_or_add_trPr().append(_repeated_head())
+        first._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
         for cell in first.cells:
             cell.paragraphs[0].runs[0].bold = True
     for note in table.notes:
         document.add_paragraph(printable(note, lines=False))
 
 
-def _repeated_head() -> Any:
-    from docx.oxml import OxmlElement
-
-    return OxmlElement("w:tblHeader")
-
-
 _UNLIMITED = 10_000  # characters per line where the output is not a terminal
-LONG = 60  # characters per line of a column of prose
+_LONG = 60  # characters per line of a column of prose
 
 
 def print_tables(tables: Iterable[Table], *, file: TextIO | None = None) -> None:
@@ -263,7 +252,7 @@ def _grid(table: Table) -> Grid:
         grid.add_column(
             Text(printable(column.title, lines=False)),
             justify="right" if column.kind == "number" else "left",
-            max_width=LONG if column.kind == "long" else None,
+            max_width=_LONG if column.kind == "long" else None,
             overflow="fold",
         )
     for row in table.text_rows:

@@ -16,7 +16,7 @@ from redargue.verdicts import Usage, Verdict, rounded_down
 NO_ANSWER = "no answer"
 NOT_CHECKED = "not checked"
 NOT_FOUND = "What could not be found"
-DECIDED_BY = {
+_DECIDED_BY = {
     "consensus": "by consensus of the debaters",
     "reader": "by one reader",
     "leader": "by the leader of the last state",
@@ -26,7 +26,6 @@ DECIDED_BY = {
     "forced": "by the executor, forced to answer,",
     "knower": "from what the model knows",
 }
-IN_STEPS = ("executor", "forced", "rater")  # whose rounds are steps
 QUOTE_STATUS = {
     QuoteStatus.VERIFIED: "found word for word",
     QuoteStatus.REPAIRED: "found, except for typography",
@@ -35,28 +34,24 @@ QUOTE_STATUS = {
 
 
 def label_of(verdict: Verdict | None) -> str:
-    if verdict is None:
-        return "not finished"
-    return verdict.plain_label
+    return verdict.plain_label if verdict else "not finished"
 
 
 def confidence_text(verdict: Verdict) -> str:
     """The confidence in a label; empty where the claim was not checked."""
     if verdict.unchecked:
         return ""
-    return (
-        "confidence not calibrated"
-        if verdict.confidence is None
-        else f"confidence {rounded_down(verdict.confidence):.2f}"
-    )
+    if verdict.confidence is None:
+        return "confidence not calibrated"
+    return f"confidence {rounded_down(verdict.confidence):.2f}"
 
 
 def file_of(source: Source) -> str:
     """The path of a source that is a file, relative to the current folder where it is below it; else empty."""
-    path = Path(source.document)
+    path, here = Path(source.document), Path.cwd()
     if not path.is_absolute():
         return ""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def place_of(quote: Quote) -> tuple[str, ...]:
@@ -66,14 +61,8 @@ def place_of(quote: Quote) -> tuple[str, ...]:
         return ()
     file = file_of(source)
     name = file if source.document == source.title or not source.title else source.title
-    parts = (
-        name or source.document,
-        file if file != name else "",
-        source.publisher,
-        source.published,
-        f"page {quote.page}" if quote.page else "",
-    )
-    return tuple(part for part in parts if part)
+    also, page = file if file != name else "", f"page {quote.page}" if quote.page else ""
+    return tuple(filter(None, (name or source.document, also, source.publisher, source.published, page)))
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
@@ -155,8 +144,7 @@ def _sentence(text: str) -> str:
 def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Headings with gaps: searches that failed, then those that found nothing; without a gap, one empty section."""
     found = (("What could not be searched", verdict.failed_searches), (NOT_FOUND, verdict.empty_searches))
-    sections = ((title, tuple(map(words.gap, gaps))) for title, gaps in found)
-    return tuple(section for section in sections if section[1]) or ((NOT_FOUND, ()),)
+    return tuple((title, tuple(map(words.gap, gaps))) for title, gaps in found if gaps) or ((NOT_FOUND, ()),)
 
 
 def without_gaps(verdict: Verdict) -> str:
@@ -165,8 +153,8 @@ def without_gaps(verdict: Verdict) -> str:
 
 
 def how_decided(verdict: Verdict) -> str:
-    unit = "step" if verdict.decided_by in IN_STEPS else "round"
-    by = DECIDED_BY.get(str(verdict.decided_by), f"by the {verdict.decided_by}") if verdict.decided_by else ""
+    unit = "step" if verdict.decided_by in ("executor", "forced", "rater") else "round"
+    by = _DECIDED_BY.get(str(verdict.decided_by), f"by the {verdict.decided_by}") if verdict.decided_by else ""
     return by + (f" after {counted(verdict.rounds, unit)}" if verdict.rounds else "")
 
 

@@ -41,8 +41,7 @@ def _confidence_of_run(run: SingleRun) -> str:
     """Returns the range of the verdicts' confidences, and the threshold below which claims are left open."""
     confidences = [value for verdict in run.verdicts.values() if (value := verdict.shown_confidence) is not None]
     if confidences:
-        least, most = f"{min(confidences):.2f}", f"{max(confidences):.2f}"
-        text = least if least == most else f"{least} to {most}"
+        text = " to ".join(dict.fromkeys(f"{end(confidences):.2f}" for end in (min, max)))
         if len(confidences) < len(run.verdicts):
             text += f", of {len(confidences)} of {counted(len(run.verdicts), 'claim')}"
     elif all(verdict.unchecked for verdict in run.verdicts.values()):
