@@ -53,9 +53,9 @@ def diff(
     _summary(console, result)
     for claim in result.details:
         _claim(console, result, claim)
-    hidden = result.differing - len(result.details)
-    if hidden > 0:
-        _print(console, f"more claims with a call or search that differs: {hidden} (--most {result.differing})", "dim")
+    if (hidden := result.differing - len(result.details)) > 0:
+        more = f"{hidden} (--most {result.differing})"
+        _print(console, f"more claims with a call or search that differs: {more}", "dim")
 
 
 def _print(console: Console, text: str, style: str = "") -> None:
@@ -70,14 +70,16 @@ def _summary(console: Console, result: RunDiff) -> None:
     _print(console, f"labels: {len(result.flips)} of {result.claims} flipped", "bold")
     for move, count in result.moves.items():
         _print(console, f"  {count} × {move}")
-    _print(console, f"claims with a call or search that differs: {result.differing} of {result.claims}", "bold")
+    differing = f"{result.differing} of {result.claims}"
+    _print(console, f"claims with a call or search that differs: {differing}", "bold")
     # The settings of two methods are many, and most are of one method only.
     methods = any(setting.name == "method" for setting in result.settings)
-    shown = [each for each in result.settings if not methods or None not in (each.first, each.second)]
+    values = {each.name: (each.first, each.second) for each in result.settings}
+    shown = {name: pair for name, pair in values.items() if not methods or None not in pair}
     _print(console, "settings that differ:" if result.settings else "settings: equal", "bold")
-    for setting in shown:
-        first, second = (cut(json.dumps(value, ensure_ascii=False), 100) for value in (setting.first, setting.second))
-        _print(console, f"  {setting.name}: {first} → {second}")
+    for name, pair in shown.items():
+        first, second = (cut(json.dumps(value, ensure_ascii=False), 100) for value in pair)
+        _print(console, f"  {name}: {first} → {second}")
     if hidden := len(result.settings) - len(shown):
         _print(console, f"  and {hidden} that only one of the runs has (--json)", "dim")
 
@@ -86,7 +88,8 @@ def _claim(console: Console, result: RunDiff, claim: ClaimDiff) -> None:
     console.rule(style="dim")
     _print(console, claim.claim, "bold")
     flip = next((flip for flip in result.flips if flip.items == claim.items), None)
-    _print(console, f"{flip.first} → {flip.second}" if flip else "same label", "bold yellow" if flip else "dim")
+    change = (f"{flip.first} → {flip.second}", "bold yellow") if flip else ("same label", "dim")
+    _print(console, *change)
     for step in claim.before:
         _step(console, "earlier ", step)
     if claim.call:
@@ -102,7 +105,8 @@ def _step(console: Console, title: str, step: StepDiff) -> None:
     round_ = f", round {step.round}" if step.round else ""
     missing = f"; not in the {step.missing} run" if step.missing else ""
     _print(console, f"{title}{what}{step.name} by {step.agent}{round_}{missing}", "cyan")
-    for name, lines in (("prompt", step.prompt), ("found" if step.kind == "search" else "reply", step.outcome)):
+    outcome = "found" if step.kind == "search" else "reply"
+    for name, lines in (("prompt", step.prompt), (outcome, step.outcome)):
         if lines:
             _print(console, f"  {name}:")
         elif name == "reply" and not step.missing:
@@ -148,8 +152,9 @@ def why(
         if verifier.backend.name == "chat":
             _estimate(verifier, recorded, most, confirmed=yes or limit is not None)
         on_verified = None if quiet else _progress(recorded, most)
+        search = find_counterfactual(recorded, verifier, most=most, on_verified=on_verified)
         with resumable():
-            result = asyncio.run(find_counterfactual(recorded, verifier, most=most, on_verified=on_verified))
+            result = asyncio.run(search)
     if as_json:
         print_json(result)
     else:
@@ -162,14 +167,14 @@ def _estimate(verifier: Verifier, recorded: RecordedClaim, most: int, *, confirm
 
     rows = estimate(verifier, [recorded.verdict.claim] * most, concurrency=1)
     levels = rows.low, rows.likely, rows.high
-    calls = " / ".join(f"{level.calls:,}" for level in levels)
-    price = "" if rows.likely.usd is None else ", " + " / ".join(f"${level.usd:.4f}" for level in levels)
-    typer.echo(f"at most {counted(most, 'verification')}; calls, low / likely / high: {calls}{price}", err=True)
+    cost = " / ".join(f"{level.calls:,}" for level in levels)
+    if rows.likely.usd is not None:
+        cost += ", " + " / ".join(f"${level.usd:.4f}" for level in levels)
+    verifications = counted(most, "verification")
+    typer.echo(f"at most {verifications}; calls, low / likely / high: {cost}", err=True)
     if not confirmed:
-        raise UsageError(
-            "this calls the run's language models again",
-            hint="confirm with --yes, set a limit with --budget 0.50usd, or reduce it with --most 20",
-        )
+        hint = "confirm with --yes, set a limit with --budget 0.50usd, or reduce it with --most 20"
+        raise UsageError("this calls the run's language models again", hint=hint)
 
 
 def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
@@ -177,8 +182,8 @@ def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
     from redargue.verdicts import Verdict
 
     def on_verified(count: int, removed: int, verdict: Verdict) -> None:
-        label = printable(label_of(verdict))
-        what = f"without {removed} of {counted(len(recorded.evidence), 'passage')}" if removed else "with all evidence"
+        passages, label = counted(len(recorded.evidence), "passage"), printable(label_of(verdict))
+        what = f"without {removed} of {passages}" if removed else "with all evidence"
         typer.echo(f"[{count} of at most {most}] {what}: {label}", err=True)
 
     return on_verified
@@ -188,25 +193,26 @@ def _show(console: Console, result: Counterfactual) -> None:
     def label(label: str | None) -> str:
         return result.claim.labels.plain(label) if label else "no answer"
 
-    evidence = f"all {result.evidence} passages" if result.evidence > 1 else counted(result.evidence, "passage")
+    evidence, taken = counted(result.evidence, "passage"), len(result.taken)
     _print(console, result.claim.text, "bold")
-    _print(console, f"{label(result.before)} with {evidence}")
-    if result.taken:
-        passages = f"these {len(result.taken)} passages" if len(result.taken) > 1 else "this passage"
+    _print(console, f"{label(result.before)} with {'all ' if result.evidence > 1 else ''}{evidence}")
+    if taken:
+        passages = f"these {taken} passages" if taken > 1 else "this passage"
         _print(console, f"{label(result.after)} without {passages}:", "bold yellow")
     for number, removed in enumerate(result.taken, 1):
         passage = removed.passage
-        source = ", ".join(filter(None, (passage.title or passage.document, passage.publisher, passage.url)))
-        _print(console, f"{number}. {source} ({passage.tool})", "bold")
+        source = (passage.title or passage.document, passage.publisher, passage.url)
+        _print(console, f"{number}. {', '.join(filter(None, source))} ({passage.tool})", "bold")
         shown = [Text(f"“{printable(quote)}”", "italic") for quote in removed.quoted]
         start = Text(cut(printable(" ".join(passage.text.split())), 200), "dim")
         for text in shown or [start]:
             console.print(Padding(text, (0, 0, 0, 3)))
     _print(console, searched(result))
-    if result.without_all is not None and len(result.taken) != result.evidence:
+    if result.without_all is not None and taken != result.evidence:
         _print(console, f"Without any evidence: {label(result.without_all)}")
     if result.unrecorded:
-        _print(console, f"Searches without a recorded result, which returned nothing: {result.unrecorded}")
+        searches = "Searches without a recorded result, which returned nothing"
+        _print(console, f"{searches}: {result.unrecorded}")
     usd = f", ${result.usd:.4f}" if result.usd is not None else ""
     _print(console, f"verifications: {result.verifications}; calls: {result.calls:,}{usd}", "dim")
     if result.error:

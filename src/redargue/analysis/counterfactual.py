@@ -94,7 +94,8 @@ class MinimalSetSearch:
         self.how = "minimal"
 
 
-OnVerified = Callable[[int, int, Verdict], None]  # number of the verification, number of removed passages, verdict
+OnVerified = Callable[[int, int, Verdict], None]
+"""Is told the number of the verification, that of removed passages, and the verdict."""
 
 
 class RemovedPassage(Frozen):
@@ -154,14 +155,17 @@ class RecordedClaim:
         self.folder, self.manifest = folder, record.manifest
         count = len(self.manifest.claims)
         if number is None and count > 1:
-            raise UsageError(f"{str(folder)!r} has {count:,} claims", hint=f"choose one: --item 1 to {count}")
+            hint = f"choose one: --item 1 to {count}"
+            raise UsageError(f"{str(folder)!r} has {count:,} claims", hint=hint)
         self.number = number or 1
         self.item = self.number - 1
         if not 0 <= self.item < count:
-            raise UsageError(f"{str(folder)!r} has no claim {self.number}", hint=f"--item 1 to {count}")
+            what = f"{str(folder)!r} has no claim {self.number}"
+            raise UsageError(what, hint=f"--item 1 to {count}")
         verdict = record.verdict(self.item)
         if verdict is None:
-            raise RecordError(f"claim {self.number} of {str(folder)!r} has no verdict", hint="resume the run first")
+            what = f"claim {self.number} of {str(folder)!r} has no verdict"
+            raise RecordError(what, hint="resume the run first")
         self.verdict = verdict
         self.answers: dict[tuple[str, str], EvidenceFound | EvidenceMissing] = {}
         passages: dict[str, Passage] = {}
@@ -171,13 +175,17 @@ class RecordedClaim:
                 for passage in event.passages if isinstance(event, EvidenceFound) else ():
                     known = passages.get(passage.sha256, passage)
                     passages[passage.sha256] = min(known, passage, key=_place)
+
+        def order(passage: Passage) -> tuple[bool, int, str, str]:
+            return not self.quoted(passage), *_place(passage), passage.sha256
+
         # By hash; quoted passages first. Whichever tool answered first, the order is the same.
-        order = sorted(passages.items(), key=lambda entry: (not self.quoted(entry[1]), *_place(entry[1]), entry[0]))
-        self.evidence = dict(order)
+        self.evidence = {passage.sha256: passage for passage in sorted(passages.values(), key=order)}
 
     def quoted(self, passage: Passage) -> tuple[str, ...]:
         """The verdict's quotations from a passage, whichever agent found it."""
-        return tuple(quote.text for quote in self.verdict.quotes if quote.found and quote.text in passage.text)
+        found = (quote.text for quote in self.verdict.quotes if quote.found)
+        return tuple(text for text in found if text in passage.text)
 
     def verifier(
         self,
@@ -192,9 +200,10 @@ class RecordedClaim:
         The default backend is the recorded one; ``base_url`` overrides the environment.
         """
         spec = spec_of(self.manifest)  # first: it refuses settings that name a file
+        tools = self.manifest.tools.items()
         parts = Parts(
             backend=backend or _recorded_backend(self.manifest, spec, base_url, offline=offline),
-            evidence={name: _RecordedTool(entry, name, self) for name, entry in self.manifest.tools.items()},
+            evidence={name: _RecordedTool(entry, name, self) for name, entry in tools},
             budget=budget,
         )
         return Verifier(spec, parts=parts)
@@ -217,8 +226,10 @@ class _RecordedTool:
         answer = self._answers.get((self._recorded_name, query))
         if isinstance(answer, EvidenceMissing):
             raise ToolFailed(answer.why)
-        self.unrecorded += answer is None
-        return tuple(passage for passage in (answer.passages if answer else ()) if passage.sha256 not in self.removed)
+        if answer is None:
+            self.unrecorded += 1
+            return ()
+        return tuple(passage for passage in answer.passages if passage.sha256 not in self.removed)
 
 
 def _recorded_backend(manifest: RunManifest, spec: RunSpec, base_url: str, *, offline: bool) -> Backend:
@@ -293,7 +304,8 @@ class _Trials:
     """Verifies the claim with passages removed, each set once."""
 
     def __init__(self, recorded: RecordedClaim, verifier: Verifier, most: int, on_verified: OnVerified | None) -> None:
-        self._recorded, self._verifier, self._most, self._on_verified = recorded, verifier, most, on_verified
+        self._recorded, self._verifier = recorded, verifier
+        self._most, self._on_verified = most, on_verified
         self.verdicts: dict[frozenset[str], Verdict] = {}
         self.unrecorded: dict[frozenset[str], int] = {}
         self.count = self.calls = self.failed = 0
@@ -330,11 +342,13 @@ class _Trials:
         self.count += 1
         self.calls += verdict.usage.calls
         self.usd += verdict.usage.usd or 0.0
-        if verdict.error and (verdict.error.exit_code != 3 or not removed):  # 3: only this debate failed
+        # Exit code 3: only this debate failed.
+        if verdict.error and (verdict.error.exit_code != 3 or not removed):
             self.error, self.ended = verdict.error, True
             raise _SearchEnded
         self.failed += verdict.error is not None
-        self.verdicts[removed], self.unrecorded[removed] = verdict, sum(tool.unrecorded for tool in tools)
+        self.verdicts[removed] = verdict
+        self.unrecorded[removed] = sum(tool.unrecorded for tool in tools)
         if self._on_verified:
             self._on_verified(self.count, len(removed), verdict)
         return verdict

@@ -25,7 +25,7 @@ from redargue.verdicts import Verdict
 
 Slot = tuple[Literal["call", "search"], str, int, str]  # agent, round, task or tool
 StepId = tuple[Slot, int]  # and the index among the steps of the slot
-Steps = dict[StepId, tuple[list[str], str]]  # lines of the outcome, and the key of the call or search
+Steps = dict[StepId, tuple[list[str], str]]  # lines of the outcome, key of the call or search
 Items = tuple[int, int]  # the index of a claim in each run
 RecordedStep = CallFinished | CallFailed | EvidenceFound | EvidenceKept | EvidenceMissing
 
@@ -120,15 +120,16 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     for record in records:
         require_no_files(record.manifest)
     first_items, second_items = map(_finished_items, records)
-    shared = {text: (item, second_items[text]) for text, item in first_items.items() if text in second_items}
+    texts = [text for text in first_items if text in second_items]
+    shared = {text: (first_items[text], second_items[text]) for text in texts}
     before, after = (record.verdicts() for record in records)
     flips: dict[Items, Flip] = {}
     for (text, _), (one, other) in shared.items():
         outcome, changed = _outcome(before[one]), _outcome(after[other])
         if outcome != changed:
             flips[one, other] = Flip(claim=text, items=(one + 1, other + 1), first=outcome, second=changed)
-    first_digests, second_digests = _digests(first), _digests(second)
-    differing = [(one, other) for one, other in shared.values() if first_digests[one] != second_digests[other]]
+    first_sums, second_sums = _digests(first), _digests(second)
+    differing = [items for items in shared.values() if first_sums[items[0]] != second_sums[items[1]]]
     selected = list(dict.fromkeys([*flips, *differing]))[: max(0, most)]
     return RunDiff(
         first=str(first),
@@ -163,14 +164,16 @@ def _outcome(verdict: Verdict) -> str:
 
 def _compare_settings(*manifests: RunManifest) -> tuple[SettingDiff, ...]:
     first, second = (_flat(manifest.facts()) for manifest in manifests)
-    names = [name for name in first | second if name != "claims" and first.get(name) != second.get(name)]
-    return tuple(SettingDiff(name=name, first=first.get(name), second=second.get(name)) for name in names)
+    pairs = {name: (first.get(name), second.get(name)) for name in first | second if name != "claims"}
+    differing = ((name, one, other) for name, (one, other) in pairs.items() if one != other)
+    return tuple(SettingDiff(name=name, first=one, second=other) for name, one, other in differing)
 
 
 def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
     flat: dict[str, object] = {}
     for name, field in value.items():
-        flat |= _flat(field, f"{prefix}{name}.") if isinstance(field, dict) else {f"{prefix}{name}": field}
+        path = prefix + name
+        flat |= _flat(field, f"{path}.") if isinstance(field, dict) else {path: field}
     return flat
 
 
@@ -194,8 +197,10 @@ async def _compare_claims(records: tuple[Record, Record], selected: Sequence[Ite
         first_prompts, first_note = await _prompts(first, one, without_backend)
         second_prompts, second_note = await _prompts(second, other, without_backend)
         steps = _compare_steps(first_steps[one], second_steps[other], first_prompts, second_prompts)
-        same = "" if steps["before"] or steps["call"] else "every call and search is the same: the settings decide"
-        note = "; ".join(dict.fromkeys(filter(None, (same, first_note, second_note))))
+        notes = [first_note, second_note]
+        if not steps["before"] and not steps["call"]:
+            notes.insert(0, "every call and search is the same: the settings decide")
+        note = "; ".join(dict.fromkeys(filter(None, notes)))
         claim = first.manifest.claims[one].text
         diffs.append(ClaimDiff(claim=claim, items=(one + 1, other + 1), note=note, **steps))
     return tuple(diffs)
@@ -211,16 +216,17 @@ def _compare_steps(
         (kind, agent, round_, name), _ = step_id
         first_lines, first_key = first.get(step_id, ([], ""))
         second_lines, second_key = second.get(step_id, ([], ""))
-        missing: Literal["", "first", "second"] = "first" if not first_key else "" if second_key else "second"
+        missing: Literal["", "first", "second"] = "" if second_key else "second"
+        if not first_key:
+            missing = "first"
         prompt: tuple[str, ...] = ()
         if first_key in first_prompts and second_key in second_prompts:
             prompt = _diff(first_prompts[first_key].splitlines(), second_prompts[second_key].splitlines())
         outcome = _diff(first_lines, second_lines)
         if not (missing or prompt or outcome):
             continue
-        step = StepDiff(
-            kind=kind, name=name, agent=agent, round=round_, missing=missing, prompt=prompt, outcome=outcome
-        )
+        where = {"kind": kind, "name": name, "agent": agent, "round": round_}
+        step = StepDiff(missing=missing, prompt=prompt, outcome=outcome, **where)
         if kind == "search":
             before += [step] if call is None else []
             continue
@@ -291,10 +297,11 @@ def _lines(event: RecordedStep) -> list[str]:
 
 
 def _json_lines(value: Any, name: str = "") -> list[str]:
-    if isinstance(value, dict):
-        return [line for key, field in value.items() for line in _json_lines(field, f"{name}.{key}" if name else key)]
-    if isinstance(value, list):
-        return [line for place, entry in enumerate(value, 1) for line in _json_lines(entry, f"{name} {place}".strip())]
+    if isinstance(value, dict | list):
+        named = value.items() if isinstance(value, dict) else enumerate(value, 1)
+        dot = "." if isinstance(value, dict) else " "
+        inner = ((f"{name}{dot}{key}" if name else str(key), field) for key, field in named)
+        return [line for path, field in inner for line in _json_lines(field, path)]
     text = value if isinstance(value, str) else json.dumps(value)
     return [f"{name}: {line}" if name else line for line in text.splitlines() or [""]]
 

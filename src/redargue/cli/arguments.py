@@ -76,9 +76,11 @@ def read_input(
         raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, _KINDS))
     if fetch and is_web_address(argument):
         if kind in ("claim", "claims"):
-            raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")
+            what, hint = f"a page is a text: {argument!r}", "drop --as, or choose text"
+            raise UsageError(what, where="--as", hint=hint)
         note = f"{printable(argument, lines=False)} is read as a text, claim by claim"
-        return Input(fetch_text(argument, kind or "text", question, offline=spec.offline), note=note)
+        text = fetch_text(argument, kind or "text", question, offline=spec.offline)
+        return Input(text, note=note)
     if kind in KINDS:
         return Input(read_text(argument, kind, question, links=links))
     is_file = argument == "-" or (os.path.exists(argument) if kind == "claim" else bool(named_path(argument)))
@@ -98,12 +100,13 @@ def read_input(
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
         note = f"{name} is read as a text, claim by claim; --as claim verifies it as one claim"
         return Input(text, note=note)
-    answers_questions = not spec.labels.in_prose  # with "yes" or "no"
-    if not (kind or is_file or answers_questions) and content.rstrip().endswith("?") and _has_both_sides(spec.labels):
+    statements = spec.labels.in_prose and _has_both_sides(spec.labels)  # not questions with "yes" or "no"
+    if not kind and not is_file and statements and content.rstrip().endswith("?"):
         what = f"{printable(content, lines=False)!r:.80} is a question, and only a statement is supported or refuted"
         raise UsageError(what, hint="write it as a statement; --as claim verifies it as it is")
     if kind == "claim" or not is_file:
-        return _claims_input([ClaimRow(1, _claim({"claim": content}, spec, "the claim"))], question, spec)
+        only = _claim({"claim": content}, spec, "the claim")
+        return _claims_input([ClaimRow(1, only)], question, spec)
     claims = _read_lines(content, argument, spec)
     several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
@@ -141,7 +144,8 @@ def read_text(argument: str, kind: str, question: str, where: str = "", *, links
     one_word = kind not in ("qa", "dialogue")  # an answer may be "and/or" or "example.com"
     if argument != "-" and not named_path(argument, where, one_word=one_word):
         return _text(argument, kind, question, "")
-    as_source = links and Path(argument).suffix.lower() in (".html", ".htm") and Path(argument).is_file()
+    path = Path(argument)
+    as_source = links and path.suffix.lower() in (".html", ".htm") and path.is_file()
     content = read_argument(argument, where) if as_source else _content(argument, where)
     return _text(content, kind, question, argument)
 
@@ -161,8 +165,9 @@ def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path
         return Path(argument)
     text = argument.strip()
     if _URL.fullmatch(text):
+        what = f"{argument!r} is a URL, and a URL is not fetched without --fetch"
         hint = "add --fetch, save the page and give the file, or write the text as a sentence"
-        raise UsageError(f"{argument!r} is a URL, and a URL is not fetched without --fetch", where=where, hint=hint)
+        raise UsageError(what, where=where, hint=hint)
     has_suffix = unpacked_suffix(Path(text)) in (".txt", *_TABLES, *_DOCUMENTS, *_NOT_READ)
     looks_like_path = has_suffix or _PATH.fullmatch(text)
     if "\n" not in text and (looks_like_path or (one_word and _WORD_LIKE_A_PATH.fullmatch(text))):
@@ -173,14 +178,16 @@ def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path
 
 def read_argument(argument: str, where: str = "") -> str:
     """The text of a plain-text file or of standard input, with its line breaks as they are."""
+    is_input = argument == "-"
     try:
-        raw = sys.stdin.buffer.read() if argument == "-" else Path(argument).read_bytes()
-        text = decode(raw, "standard input" if argument == "-" else argument)
+        raw = sys.stdin.buffer.read() if is_input else Path(argument).read_bytes()
+        text = decode(raw, "standard input" if is_input else argument)
     except (OSError, NotText) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{argument!r} cannot be read: {reason}", where=where) from error
     if not text.strip():
-        raise UsageError(f"{'standard input' if argument == '-' else repr(argument)} is empty", where=where)
+        name = "standard input" if is_input else repr(argument)
+        raise UsageError(f"{name} is empty", where=where)
     return text
 
 
@@ -199,7 +206,8 @@ def _read_lines(content: str, argument: str, spec: RunSpec) -> list[ClaimRow]:
                 raise UsageError(f"not JSON: {line.strip()[:60]!r}", where=where) from error
         row_id = row.get("id", "") if isinstance(row, dict) else ""
         if not isinstance(row_id, str | int):
-            raise UsageError(f"id: expected a text or a number, got {json.dumps(row_id)[:60]}", where=where)
+            what = f"id: expected a text or a number, got {json.dumps(row_id)[:60]}"
+            raise UsageError(what, where=where)
         claims.append(ClaimRow(len(claims) + 1, _claim(row, spec, where), str(row_id)))
     return claims
 
@@ -220,7 +228,8 @@ def _is_text(content: str, labels: LabelSet, *, by_line: bool) -> bool:
 
 def _content(argument: str, where: str = "") -> str:
     path = Path(argument)
-    if argument == "-" or path.is_fifo() or (path.is_file() and path.suffix.lower() in (".txt", ".md")):
+    is_plain = path.is_file() and path.suffix.lower() in (".txt", ".md")
+    if argument == "-" or path.is_fifo() or is_plain:
         return read_argument(argument, where)
     if path.is_dir():
         names = ", ".join(str(file) for file in islice(find_files(path), 5))
@@ -234,7 +243,8 @@ def _content(argument: str, where: str = "") -> str:
         if path.suffix.lower() == ".eml":  # the message itself, without its attachments
             break
     if len(documents) != 1:
-        raise UsageError(f"{argument!r} contains {counted(len(documents), 'document')}; a text is one", where=where)
+        what = f"{argument!r} contains {counted(len(documents), 'document')}; a text is one"
+        raise UsageError(what, where=where)
     return documents[0].text
 
 
@@ -274,8 +284,8 @@ def checked_rows(rows: Iterable[ClaimRow | RefusedRow], spec: RunSpec) -> tuple[
 def _claim(row: Any, spec: RunSpec, where: str) -> Claim:
     if not isinstance(row, dict) or not isinstance(row.get("claim"), str):
         raise UsageError(f"no text field 'claim' in {str(row)[:60]!r}", where=where)
-    fields = {"as_of": spec.as_of} | {name: row[name] for name in ("context", "options", "as_of") if row.get(name)}
+    given = {name: row[name] for name in ("context", "options", "as_of") if row.get(name)}
     try:
-        return Claim(text=row["claim"], labels=spec.labels, **fields)
+        return Claim(text=row["claim"], labels=spec.labels, **{"as_of": spec.as_of, **given})
     except ValidationError as error:
         raise UsageError(f"{problem_location(error)}: {problem_of(error)}", where=where) from error

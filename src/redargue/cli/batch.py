@@ -129,8 +129,9 @@ def _summary(batch: BatchOutput) -> None:
     rest = f"; {counted(len(batch.refused), 'row')} refused" if batch.refused else ""
     typer.echo(f"{counted(len(batch.tally.outcomes), 'claim')}: {_counts(batch.tally)}{rest}")
     if answers.outcomes or answers.unread:
-        unread = f"; {counted(len(answers.unread), 'sentence')} not checked" if answers.unread else ""
-        typer.echo(f"{counted(len(answers.outcomes), 'claim')} in the answers: {_counts(answers) or 'none'}{unread}")
+        claims, sentences = counted(len(answers.outcomes), "claim"), counted(len(answers.unread), "sentence")
+        unread = f"; {sentences} not checked" if answers.unread else ""
+        typer.echo(f"{claims} in the answers: {_counts(answers) or 'none'}{unread}")
     typer.echo(f"verdicts: {folder / 'verdicts.csv'}, {folder / 'verdicts.jsonl'}")
 
 
@@ -195,7 +196,8 @@ def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concur
     try:
         with Verifier(spec, parts=parts, folder=batch.folder, claims=claims) as verifier:
             known = verifier.record.finished_items() if verifier.record else frozenset()
-            shown = Progress(tally, len(claims), clock=verifier.clock, known=len(known), quiet=batch.options.quiet)
+            quiet, clock = batch.options.quiet, verifier.clock
+            shown = Progress(tally, len(claims), clock=clock, known=len(known), quiet=quiet)
             with batch.files() as take, shown as bar:
                 asyncio.run(verify())
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -67,15 +67,14 @@ def check(
         raise UsageError("claims cite no pages: --cited checks a text", where="--cited", hint=hint)
     if given.note and not output.quiet:
         typer.echo(given.note, err=True)
-    folder, origin, concurrency = record.folder(), Origin(name=file_name(claim)), options.concurrency
+    folder, concurrency = record.folder(), options.concurrency
+    shared: dict[str, Any] = {"origin": Origin(name=file_name(claim)), "json": json}
     if given.text:
         from redargue.cli.text import verify_and_print
 
-        links = claim if cited else ""
-        verify_and_print(
-            given.text, spec, folder, output, origin=origin, links=links, concurrency=concurrency, json=json
-        )
-    _verify(given, spec, folder, output, origin=origin, concurrency=concurrency or CLAIM_CONCURRENCY, json=json)
+        shared |= {"links": claim if cited else "", "concurrency": concurrency}
+        verify_and_print(given.text, spec, folder, output, **shared)
+    _verify(given, spec, folder, output, concurrency=concurrency or CLAIM_CONCURRENCY, **shared)
 
 
 def _verify(

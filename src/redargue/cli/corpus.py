@@ -95,7 +95,8 @@ def sync_documents(
     if as_json:
         print_json(synced.model_dump())
     else:
-        for sign, ids in (("+", synced.added), ("~", synced.changed), ("-", synced.removed), ("!", synced.kept)):
+        groups = (synced.added, synced.changed, synced.removed, synced.kept)
+        for sign, ids in zip("+~-!", groups, strict=True):
             for id_ in ids:
                 typer.echo(printable(f"{sign} {id_}", lines=False))
         for old, new in synced.renamed:
@@ -151,7 +152,8 @@ def _file(store: str) -> Path:
     location = str(store or default_store()).removeprefix("sqlite:")
     if location.startswith("milvus:"):
         hint = "a server has backups of its own; sync another ?collection=NAME, and name that in --store"
-        raise UsageError(f"{location!r} has no versions: they are copies of a SQLite file", where="--store", hint=hint)
+        what = f"{location!r} has no versions: they are copies of a SQLite file"
+        raise UsageError(what, where="--store", hint=hint)
     return Path(location).expanduser()
 
 
@@ -164,7 +166,8 @@ def list_documents(store: _Store = "", as_json: AsJson = False) -> None:
         print_json({"revision": revision, "documents": entries})
         return
     for entry in entries:
-        typer.echo(printable(f"{entry.added}  {entry.chars:>9,}  {entry.id}  {entry.title}".rstrip(), lines=False))
+        line = f"{entry.added}  {entry.chars:>9,}  {entry.id}  {entry.title}"
+        typer.echo(printable(line.rstrip(), lines=False))
     typer.echo(f"{counted(len(entries), 'document')}, revision {revision}", err=True)
 
 
@@ -183,7 +186,8 @@ def remove_documents(
         raise UsageError("rm takes ids or paths, or --all", hint="list the ids with redargue corpus ls")
     with _open(store, write=True, create=False) as corpus:
         wide = [name for name in names or [] if _is_wide(name)]
-        what = "Remove all documents?" if everything else f"Remove all documents below {', '.join(map(repr, wide))}?"
+        below = f" below {', '.join(map(repr, wide))}" if wide else ""
+        what = f"Remove all documents{below}?"
         if (everything or wide) and not yes and not typer.confirm(printable(what), err=True):
             removed = 0
         else:
@@ -196,7 +200,8 @@ def remove_documents(
 
 def _is_wide(name: str) -> bool:
     """Whether a path is the working folder, the user's home, or a folder above one of them."""
-    path = Path(os.path.abspath(os.path.expanduser(name)).replace("//", "/"))  # abspath keeps two slashes at the start
+    # Two slashes at the start are kept by abspath.
+    path = Path(os.path.abspath(os.path.expanduser(name)).replace("//", "/"))
     return any(folder.is_relative_to(path) for folder in (Path.cwd(), Path.home()))
 
 
@@ -227,7 +232,8 @@ def search(
 
 def _passage_text(passage: Passage) -> str:
     source = " · ".join(filter(None, (passage.publisher, passage.published, passage.url)))
-    head = f"{passage.rank}. {passage.title or passage.document}" + (f" ({source})" if source else "")
+    source = f" ({source})" if source else ""
+    head = f"{passage.rank}. {passage.title or passage.document}{source}"
     at = f"   {passage.document} at {passage.start:,}, score {passage.score:.4g}"
     body = printable(passage.text).replace("\n", "\n   ")
     return f"{printable(head, lines=False)}\n{printable(at, lines=False)}\n   {body}\n"
@@ -240,7 +246,8 @@ def _open(store: str, *, write: bool = False, create: bool = True) -> Corpus:
     location = store or default_store()
     if location == STARTER and write:
         what = "the sample articles that come with redargue cannot be changed"
-        raise UsageError(what, where="--store", hint="add your documents to a corpus of your own: --store field.db")
+        hint = "add your documents to a corpus of your own: --store field.db"
+        raise UsageError(what, where="--store", hint=hint)
     if is_offline():
         require_local(str(location), what="corpus")
     if location == STARTER:

@@ -63,7 +63,8 @@ def doctor(
             rows.append(CheckedPart(name, True, check()))
         except Exception as error:  # one failed check must not hide the others
             rows.append(CheckedPart(name, False, str(error)))
-    rows += [*_extras(), *_extensions(), *_endpoints(model or [], base_url, embedding_model, offline)]
+    rows += [*_extras(), *_extensions()]
+    rows += _endpoints(model or [], base_url, embedding_model, offline)
     if json:
         print_json({"schema_version": 1, "checks": [row._asdict() for row in rows]})
     else:
@@ -107,11 +108,11 @@ PURPOSES = {  # of extras: what each is for, and the modules that it installs
 
 def _extras() -> list[CheckedPart]:
     """The extras that are not installed, in one row; no row if all are."""
-    missing = {name: purpose for name, (purpose, modules) in PURPOSES.items() if not all(map(_is_installed, modules))}
+    missing = [name for name, (_, modules) in PURPOSES.items() if not all(map(_is_installed, modules))]
     if not missing:
         return []
-    listed = ", ".join(f"{name} ({purpose})" for name, purpose in missing.items())
-    found = f"not installed: {listed}. To install one, for example: {install(next(iter(missing)))}"
+    listed = ", ".join(f"{name} ({PURPOSES[name][0]})" for name in missing)
+    found = f"not installed: {listed}. To install one, for example: {install(missing[0])}"
     return [CheckedPart("extras", None, found)]
 
 
@@ -131,8 +132,9 @@ def _extensions() -> list[CheckedPart]:
     found: list[tuple[bool | None, str]] = []
     for group in sorted(group for group in points.groups if group.startswith("redargue.")):
         if group not in REGISTRIES:
-            packages = ", ".join(sorted({distribution(point) for point in points.select(group=group)}))
-            found.append((False, f"{packages}: no group {group!r}; {did_you_mean(group, REGISTRIES)}"))
+            packages = ", ".join(sorted(set(map(distribution, points.select(group=group)))))
+            hint = did_you_mean(group, REGISTRIES)
+            found.append((False, f"{packages}: no group {group!r}; {hint}"))
             continue
         try:
             registry = resolve_name(REGISTRIES[group])
@@ -144,7 +146,8 @@ def _extensions() -> list[CheckedPart]:
             usable = f"{registry.kind} {name!r} of {package}"
             found.append((name not in problems, str(problems.get(name, usable))))
         found += [(False, str(clash)) for clash in registry.clashes().values()]
-    return [CheckedPart("extensions", *each) for each in found or [(True, "none of other packages")]]
+    found = found or [(True, "none of other packages")]
+    return [CheckedPart("extensions", *each) for each in found]
 
 
 def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[CheckedPart]:
@@ -167,7 +170,8 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
         for name in dict.fromkeys([default, *roles.values()]):
             findings, requests = asyncio.run(probe_model(name))
             for number, finding in enumerate(findings):
-                ok = finding.supported or (None if number else False)  # only the first, a plain reply, is required
+                # Only the first, a plain reply, is required.
+                ok = finding.supported or (None if number else False)
                 rows.append(CheckedPart(f"{name}, {finding.capability}", ok, finding.detail))
             rows.append(CheckedPart(f"{name}, probed", True, f"{requests} requests"))
     except Exception as error:
@@ -201,7 +205,8 @@ def _home() -> str:
     folder = home()
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     try:
-        with TemporaryDirectory(dir=nearest):  # rights alone do not say it: of root, of /proc, of a full disk
+        # Rights alone do not say it: of root, of /proc, of a full disk.
+        with TemporaryDirectory(dir=nearest):
             pass
     except OSError as error:
         what = f"{str(folder)!r} cannot be written: {error.strerror}"
@@ -233,7 +238,8 @@ def _unchanged(folder: Path, package: str) -> str:
     hashes = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["sha256"]
     for name, sha256 in hashes.items():
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != sha256:
-            raise UsageError(f"{name!r} differs from the released file", hint=f"reinstall {package}")
+            what = f"{name!r} differs from the released file"
+            raise UsageError(what, hint=f"reinstall {package}")
     return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in hashes.items())
 
 
@@ -245,7 +251,8 @@ def _backend() -> str:
     evidence = ("The tower was built in 1871.", "The tower was built in 1950.")
     true, false = entailment.read([(evidence[0], sentence) for sentence in evidence])
     if true.supports < true.refutes or false.refutes < false.supports:
-        raise UsageError("the entailment model does not distinguish 1871 from 1950", hint="reinstall redargue")
+        what = "the entailment model does not distinguish 1871 from 1950"
+        raise UsageError(what, hint="reinstall redargue")
     least = f"leaves a claim open below confidence {MIN_CONFIDENCE:g}"
     language = "reads English only, so claims in other languages are not checked"
     return f"distinguishes 1871 from 1950; {least}; {language}"

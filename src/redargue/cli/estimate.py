@@ -65,24 +65,25 @@ def estimate_costs(
         uncounted = f"batch also verifies {counted(answers, 'answer')} claim by claim, which is not counted here"
         estimated = estimated.model_copy(update={"assumed": (*estimated.assumed, uncounted)})
     if json:
-        print(estimated.model_dump_json(indent=1))  # noqa: T201
+        typer.echo(estimated.model_dump_json(indent=1))
         return
     _print(estimated, verifier)
 
 
 def _print(estimated: Estimate, verifier: Verifier) -> None:
-    print(f"{counted(estimated.claims, 'claim')}; {verifier.method.name}, {verifier.backend.name} backend")  # noqa: T201
-    print(f"{'':8}{'calls':>9}{'depth':>7}{'searches':>10}{'tokens in':>12}{'out':>10}{'price':>10}{'time':>10}")  # noqa: T201
+    backend = verifier.backend.name
+    typer.echo(f"{counted(estimated.claims, 'claim')}; {verifier.method.name}, {backend} backend")
+    typer.echo(f"{'':8}    calls  depth  searches   tokens in       out     price      time")
     for name in ("low", "likely", "high"):
         row = getattr(estimated, name)
         cost = "unknown" if row.usd is None else f"${row.usd:.4f}"
-        price = cost if verifier.backend.name == "chat" else "-"
-        print(  # noqa: T201
+        price = cost if backend == "chat" else "-"
+        typer.echo(
             f"{name:8}{row.calls:>9,}{row.depth:>7}{row.searches:>10,}{row.prompt_tokens:>12,}"
             f"{row.completion_tokens:>10,}{price:>10}{_duration(row.seconds):>10}"
         )
     for assumption in estimated.assumed:
-        print(f"assumed: {assumption}")  # noqa: T201
+        typer.echo(f"assumed: {assumption}")
 
 
 def _duration(seconds: float) -> str:

@@ -44,7 +44,9 @@ def say_interrupted(how: str = "") -> None:
 
 
 def how_to_resume(folder: Path | None) -> str:
-    return f"to resume, repeat the command with --run {folder}" if folder else "the run was not recorded"
+    if folder is None:
+        return "the run was not recorded"
+    return f"to resume, repeat the command with --run {folder}"
 
 
 class Gate(NamedTuple):
@@ -68,23 +70,24 @@ class Gate(NamedTuple):
             return
         if not verdicts:
             yield "no checkable claim was found"
-        claims = Counter(words.unchecked(why) for verdict in verdicts if (why := verdict.why_unchecked))
-        yield from (f"{counted(count, 'claim')} not checked ({why})" for why, count in claims.items())
-        sentences = Counter(map(words.unchecked, unread))
-        yield from (f"{counted(count, 'sentence')} not checked ({why})" for why, count in sentences.items())
+        reasons = [verdict.why_unchecked for verdict in verdicts if verdict.why_unchecked]
+        for noun, of in (("claim", reasons), ("sentence", unread)):
+            for why, count in Counter(map(words.unchecked, of)).items():
+                yield f"{counted(count, noun)} not checked ({why})"
 
     def failures(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
         """Why verdicts on checked claims fail the gate."""
-        meanings = Counter(str(verdict.meaning) for verdict in verdicts if not verdict.why_unchecked)
-        checked = counted(meanings.total(), "checked claim")
-        yield from (f"{meanings[name]} of {checked}: {name}" for name in sorted(self.fail_on) if meanings[name])
+        answered = [verdict.meaning for verdict in verdicts if not verdict.why_unchecked]
+        meanings, checked = Counter(map(str, answered)), counted(len(answered), "checked claim")
+        for name in sorted(self.fail_on & meanings.keys()):
+            yield f"{meanings[name]} of {checked}: {name}"
         unsure = sum(verdict.unsure is not None and not verdict.unchecked for verdict in verdicts)
         if unsure and UNSURE in self.fail_on:
             yield f"{unsure} of {counted(len(verdicts), 'claim')}: {UNSURE}"
-        supported = meanings["supported"]
-        if self.min_supported is not None and meanings and supported / meanings.total() < self.min_supported:
+        least, supported = self.min_supported, meanings["supported"]
+        if least is not None and answered and supported / len(answered) < least:
             are = "is" if supported == 1 else "are"
-            yield f"{supported} of {checked} {are} supported; the smallest accepted share is {self.min_supported:g}"
+            yield f"{supported} of {checked} {are} supported; the smallest accepted share is {least:g}"
 
 
 def read_gate(output: OutputParameters) -> Gate:
@@ -93,7 +96,8 @@ def read_gate(output: OutputParameters) -> Gate:
     fail_on, known = output.fail_on or [], [*map(str, Meaning), UNSURE]
     for name in fail_on:
         if name not in known:
-            raise UsageError(f"a verdict cannot be {name!r}", where="--fail-on", hint=did_you_mean(name, known))
+            hint = did_you_mean(name, known)
+            raise UsageError(f"a verdict cannot be {name!r}", where="--fail-on", hint=hint)
     return Gate(frozenset(fail_on), output.min_supported, output.allow_unchecked)
 
 

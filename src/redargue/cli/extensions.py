@@ -47,7 +47,9 @@ INSTEAD = {"view": "or, for a finished run: redargue report last --open"}  # wit
 
 
 def _missing(entry: object) -> str:
-    return "" if callable(entry) or isinstance(entry, typer.Typer) else "it is neither a function nor a typer.Typer"
+    if callable(entry) or isinstance(entry, typer.Typer):
+        return ""
+    return "it is neither a function nor a typer.Typer"
 
 
 commands: Registry[Callable[..., Any] | typer.Typer] = Registry(
@@ -94,7 +96,8 @@ class ExtensibleGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _added(self) -> list[str]:
-        unusable = commands.problems()  # of another package: they must not take the help of all others away
+        # A package that cannot be loaded must not take the help of all others away.
+        unusable = commands.problems()
         known = (name for name in commands if name.startswith(self.words) and name not in unusable)
         starting = [name.removeprefix(self.words) for name in known]
         return [name for name in starting if " " not in name]
@@ -117,10 +120,11 @@ class Options(Mapping[str, "Options | None"]):
 
     def __init__(self, command: Any, context: typer.Context) -> None:
         self._command, self._context = command, context
+        self._is_group = isinstance(command, TyperGroup)
         self._own = {str(parameter.name) for parameter in command.params}
 
     def __getitem__(self, name: str) -> Options | None:
-        if isinstance(self._command, TyperGroup) and (inner := self._command.get_command(self._context, name)):
+        if self._is_group and (inner := self._command.get_command(self._context, name)):
             return Options(inner, self._context)
         # The options of a command are not known before its package is installed.
         if name in self._own or (self._command is self._context.command and extra_of(name)):
@@ -128,7 +132,7 @@ class Options(Mapping[str, "Options | None"]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        groups = self._command.list_commands(self._context) if isinstance(self._command, TyperGroup) else []
+        groups = self._command.list_commands(self._context) if self._is_group else []
         return iter(dict.fromkeys([*groups, *sorted(self._own)]))
 
     def __len__(self) -> int:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,14 +80,16 @@ def ground_answer(
     spec = run_config(options, SearchParameters(offline=True), record.run)
     spec = spec.updated(offline=offline or not spec.model)  # a named language model may be called
     unread: list[UnreadFile] = []
-    documents = [each for place in context for each in _documents(place, unread, fetch=fetch, offline=offline)]
+    read = partial(_documents, unread=unread, fetch=fetch, offline=offline)
+    documents = list(chain.from_iterable(map(read, context)))
     origin = Origin(name=file_name(answer), unread_files=tuple(unread))
     folder, at_once = record.folder(), options.concurrency
     try:
         verify_and_print(text, spec, folder, output, documents, origin=origin, concurrency=at_once, json=json)
     finally:
         if unread:  # said again, below what may be a long report
-            typer.echo(f"{counted(len(unread), 'file')} of --context not read and not used, see above", err=True)
+            files = f"{counted(len(unread), 'file')} of --context"
+            typer.echo(f"{files} not read and not used, see above", err=True)
 
 
 def _answer(answer: str, kind: str, question: str, *, fetch: bool, offline: bool) -> Text:
@@ -109,8 +113,10 @@ def _documents(context: str, unread: list[UnreadFile], *, fetch: bool, offline: 
     path = Path("-") if context == "-" else named_path(context, "--context")
     if path is None:
         if not context.strip():
-            raise UsageError(f"no document to check the answer against: {context!r} is blank", where="--context")
-        if re.fullmatch(r"\s*[^\s.!?]+\s*", context):  # one word: a mistyped folder rather than a document
+            what = f"no document to check the answer against: {context!r} is blank"
+            raise UsageError(what, where="--context")
+        # One word is a mistyped folder rather than a document.
+        if re.fullmatch(r"\s*[^\s.!?]+\s*", context):
             hint = "check the path; if this is a text, end it with a full stop"
             raise UsageError(f"no file or folder {context!r}", where="--context", hint=hint)
         return [Passage(text=context, document="context")]

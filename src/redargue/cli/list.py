@@ -86,11 +86,12 @@ def tasks(json: AsJson = False) -> None:
     for name, method in methods.items():
         for task in ConfiguredMethod(method, method.settings_class()).tasks():
             users.setdefault(task, []).append(name)
-    users |= {task: list(methods) for task in (MarkOpinions, ExtractClaims)}  # a text's claims, for every method
-    rows = {
-        task.name(): {"about": _first_line(task.__doc__), "methods": names, "embedded": embedded.can(task)}
-        for task, names in users.items()
-    }
+    # The claims of a text are extracted for every method.
+    users |= {task: list(methods) for task in (MarkOpinions, ExtractClaims)}
+    rows: dict[str, dict[str, Any]] = {}
+    for task, names in users.items():
+        about = _first_line(task.__doc__)
+        rows[task.name()] = {"about": about, "methods": names, "embedded": embedded.can(task)}
     print_rows(rows, json)
 
 
@@ -99,7 +100,8 @@ def list_backends(json: AsJson = False) -> None:
     """List backends."""
     from redargue.backends.base import backends as registry
 
-    print_rows({name: {"about": _first_line(made.__doc__)} for name, made in usable(registry).items()}, json)
+    backends = usable(registry).items()
+    print_rows({name: {"about": _first_line(made.__doc__)} for name, made in backends}, json)
 
 
 @list_app.command("labels")
@@ -107,7 +109,8 @@ def labels(json: AsJson = False) -> None:
     """List label sets."""
     from redargue.claims import label_sets
 
-    print_rows({name: {"about": ", ".join(label_sets[name].names) or "any text"} for name in label_sets}, json)
+    names = {name: ", ".join(label_sets[name].names) for name in label_sets}
+    print_rows({name: {"about": words or "any text"} for name, words in names.items()}, json)
 
 
 def usable(registry: Registry[_T]) -> dict[str, _T]:
@@ -157,8 +160,14 @@ def mcp_tools(
     if http:
         own = os.environ.get("REDARGUE_MCP_SERVER_TOKEN", "").strip()
         token = "" if no_token else own or secrets.token_urlsafe(24)
-        note = "" if no_token or own else f"\n  → clients send the header Authorization: Bearer {token}"
-        serve_http(server, http, token, lambda url: typer.echo(f"redargue: {kind} at {url}{note}", err=True))
+        note = ""
+        if token and not own:
+            note = f"\n  → clients send the header Authorization: Bearer {token}"
+
+        def started(url: str) -> None:
+            typer.echo(f"redargue: {kind} at {url}{note}", err=True)
+
+        serve_http(server, http, token, started)
     else:
         with leaving_with_reader():
             server.run()

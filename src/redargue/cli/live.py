@@ -33,7 +33,8 @@ def describe(event: events.Event, labels: LabelSet = FREE_TEXT) -> str:
 
     ``labels`` are those of the event's claim, which are then shown in plain words.
     """
-    return printable(_described(event, labels))  # agents and tools have names from servers and folders, too
+    # Agents and tools have names from servers and folders, too.
+    return printable(_described(event, labels))
 
 
 def _described(event: events.Event, labels: LabelSet) -> str:
@@ -52,7 +53,8 @@ def _described(event: events.Event, labels: LabelSet) -> str:
         case events.RoundEnded():
             agreed = "agreement" if event.agreed else "no agreement"
             outcome = "accepted" if event.accepted else f"not accepted: {'; '.join(event.why)}"
-            saved = f"; {counted(event.not_held, 'further round')} not held: nothing changes" if event.not_held else ""
+            further = counted(event.not_held, "further round")
+            saved = f"; {further} not held: nothing changes" if event.not_held else ""
             return f"round {event.round} ends: {agreed}; {outcome}{saved}"
         case events.RoundVoted():
             return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
@@ -81,10 +83,11 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
         case events.EvidenceMissing():
             return f"cannot search: {printable(event.why)}"
         case events.Answered():
-            quotes = "".join(f"\n    {MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
-            return f"answers: {_label_text(event.label, labels)}{quotes}"
+            quotes = (f"{MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
+            return "\n    ".join((f"answers: {_label_text(event.label, labels)}", *quotes))
         case events.TurnKept():
-            why = f"the passages are {event.shared_with}'s" if event.shared_with else "nothing has changed"
+            shared = event.shared_with
+            why = f"the passages are {shared}'s" if shared else "nothing has changed"
             return f"is not asked again, as {why}: {_label_text(event.label, labels)}"
         case events.Scored():
             score = event.score
@@ -101,11 +104,11 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
 
 def _memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> str:
     if isinstance(event, events.EvidenceRemembered):
-        said, left_out = f"stores in the memory: {counted(len(event.passages), 'passage')}", event.dropped
-    else:
-        held_back = f", {event.held_back} held back" if event.held_back else ""
-        said, left_out = f"recalls: {_titles(item.passage for item in event.items)}{held_back}", event.left_out
-    return ", ".join(filter(None, (said, words.omissions(left_out))))
+        said = f"stores in the memory: {counted(len(event.passages), 'passage')}"
+        return ", ".join(filter(None, (said, words.omissions(event.dropped))))
+    said = f"recalls: {_titles(item.passage for item in event.items)}"
+    held_back = f"{event.held_back} held back" if event.held_back else ""
+    return ", ".join(filter(None, (said, held_back, words.omissions(event.left_out))))
 
 
 def _step_text(event: events.Stepped, labels: LabelSet) -> str:
@@ -120,13 +123,16 @@ def _step_text(event: events.Stepped, labels: LabelSet) -> str:
 
 
 def _titles(passages: Iterable[Passage]) -> str:
-    return "; ".join(printable(passage.title or passage.text)[:50] for passage in passages) or "nothing"
+    titles = (printable(passage.title or passage.text)[:50] for passage in passages)
+    return "; ".join(titles) or "nothing"
 
 
 def headings_of(columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """The heading of each agent's column; one for all where more than four columns would be too narrow."""
     heading_of = {agent: heading for heading, agents in columns.items() for agent in agents}
-    return heading_of if len(columns) <= 4 else dict.fromkeys(heading_of, "in the order of speaking")
+    if len(columns) > 4:
+        return dict.fromkeys(heading_of, "in the order of speaking")
+    return heading_of
 
 
 _STARTS = (events.QueryWritten, events.Spoke, events.Stepped, events.Answered)
@@ -151,9 +157,10 @@ class DebateView:
             self.calls += event.requests * (event.charge == "call")
         elif isinstance(event, _ENDS):
             self.below.append(Text(describe(event, self.labels), style="dim"))
-        elif not isinstance(event, events.ClaimStarted | events.ClaimEnded) and event.agent in self._heading_of:
-            column = self._heading_of[event.agent]
-            self.columns[column] += [*self._round_heading(column, event), *self._lines(event)]
+        elif not isinstance(event, events.ClaimStarted | events.ClaimEnded):
+            column = self._heading_of.get(event.agent)
+            if column:
+                self.columns[column] += [*self._round_heading(column, event), *self._lines(event)]
 
     def _round_heading(self, column: str, event: events.Event) -> list[Text]:
         if not isinstance(event, _STARTS) or not event.round:
@@ -165,7 +172,9 @@ class DebateView:
         return [Text(heading, style="bold underline")]
 
     def _speaker(self, agent: str) -> str:
-        return "" if self._heading_of[agent] == agent else f"{printable(agent.rpartition('-')[2], lines=False)} "
+        if self._heading_of[agent] == agent:
+            return ""
+        return f"{printable(agent.rpartition('-')[2], lines=False)} "
 
     def _unless_repeated(self, agent: str, lines: list[Text], repeated: list[Text]) -> list[Text]:
         again = self._last.get(agent) == lines
@@ -177,9 +186,9 @@ class DebateView:
             case events.QueryWritten():
                 return [Text(f"{self._speaker(event.agent)}{_turn_text(event, self.labels)}")]
             case events.EvidenceFound():
-                titles = (printable(passage.title or passage.text)[:70] for passage in event.passages)
+                titles = [passage.title or passage.text for passage in event.passages]
                 nothing = Text("  · nothing found", style="yellow")
-                return [Text(f"  · {title}", style="cyan") for title in titles] or [nothing]
+                return [Text(f"  · {printable(title)[:70]}", style="cyan") for title in titles] or [nothing]
             case events.EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
             case events.Spoke():
@@ -264,7 +273,8 @@ class Viewer:
         elif several and isinstance(event, events.ClaimEnded):
             text = outcome_line(event.verdict, named=self._named)
         if text and not self._output.quiet:
-            self._console.print(Text((f"[{event.item + 1}] " if several else "") + text), soft_wrap=True)
+            number = f"[{event.item + 1}] " if several else ""
+            self._console.print(Text(number + text), soft_wrap=True)
 
     def _draw(self, event: events.Event) -> None:
         if isinstance(event, events.ClaimStarted):
@@ -281,8 +291,9 @@ class Viewer:
             note = counted(self._errors, "error") if self._errors else ""
             self._progress.update(self._task, advance=1, note=note, left=words)
             if self._debates:
-                self._view.titled = len(self._claims) > 1  # the verdict below it begins with the claim
-                self._live.console.print(self._view)  # stays on the screen while the next debate is drawn below it
+                # It stays on the screen while the next debate, or the verdict with the claim, is drawn below it.
+                self._view.titled = len(self._claims) > 1
+                self._live.console.print(self._view)
 
     def __enter__(self) -> Viewer:
         if self._animated:
@@ -305,11 +316,13 @@ def _what_is_searched(verifier: Verifier) -> str:
 def outcome_line(verdict: Verdict, *, named: bool = True) -> str:
     """``Refuted (0.75): The Ritz opened in 1926.``."""
     sure = "" if verdict.shown_confidence is None else f" ({verdict.shown_confidence:.2f})"
-    return printable(f"{label_of(verdict)}{sure}{f': {verdict.claim.text}' if named else ''}", lines=False)
+    claim = f": {verdict.claim.text}" if named else ""
+    return printable(f"{label_of(verdict)}{sure}{claim}", lines=False)
 
 
 def _bar(score: Score, limits: Mapping[Metric, float]) -> str:
-    name = {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)
+    names = {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}
+    name = names.get(score.metric, score.metric)
     if score.value is None:
         return f"{name} {'·' * 10} {score.undefined}"
     full = round(max(0.0, min(1.0, score.value)) * 10)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
 
 memory_app = typer.Typer(help="List, show, recheck and remove records of the evidence memory.", no_args_is_help=True)
 
+_LISTED = "redargue memory ls lists the numbers"
 Limit = Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of records, newest first.")]
 
 
@@ -64,9 +65,12 @@ class SelectionParameters(MemoryParameters):
     def condition(self, numbers: Iterable[int] | None = None) -> RecordFilter:
         from redargue.memory.base import RecordFilter
 
-        day = self.before.date() if self.before else None
         return RecordFilter(
-            numbers=tuple(numbers or ()), entity=self.entity, tool=self.tool, status=self.status, before=day
+            numbers=tuple(numbers or ()),
+            entity=self.entity,
+            tool=self.tool,
+            status=self.status,
+            before=self.before.date() if self.before else None,
         )
 
 
@@ -125,7 +129,8 @@ def purge(
     """Remove the records that match all options permanently."""
     condition = selected.condition(numbers)
     if everything != condition.is_empty:
-        raise UsageError("purge needs record numbers or filters, or --all", hint="redargue memory ls lists the numbers")
+        what = "purge needs record numbers or filters, or --all"
+        raise UsageError(what, hint=_LISTED)
     with selected.open(write=True) as opened:
         if numbers:
             _require(numbers, opened.records(condition, limit=len(numbers)), selected.workspace)
@@ -160,16 +165,18 @@ def recheck_memory(
         _require(numbers or (), records, selected.workspace)
         results = asyncio.run(_recheck(opened, records, store, offline))
     counts = Counter(result.outcome for result in results)
+    totals = dict(sorted(counts.items()))
     if as_json:
-        rows = [{"number": result.record.number, "outcome": result.outcome, "why": result.why} for result in results]
-        print_json({"workspace": selected.workspace, "counts": dict(sorted(counts.items())), "records": rows})
+        rows = [{"number": each.record.number, "outcome": each.outcome, "why": each.why} for each in results]
+        print_json({"workspace": selected.workspace, "counts": totals, "records": rows})
     else:
-        for result in (result for result in results if result.outcome != "same"):
-            passage = result.record.passage
-            line = f"{result.outcome:<8} {result.record.number:>7}  {passage.title or passage.query}  {result.why}"
-            typer.echo(printable(line.rstrip(), lines=False))
-        totals = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
-        typer.echo(totals or "nothing to do", err=True)
+        for result in results:
+            if result.outcome != "same":
+                number, passage = result.record.number, result.record.passage
+                about = f"{passage.title or passage.query}  {result.why}".rstrip()
+                typer.echo(printable(f"{result.outcome:<8} {number:>7}  {about}", lines=False))
+        said = ", ".join(f"{count:,} {name}" for name, count in totals.items())
+        typer.echo(said or "nothing to do", err=True)
     if counts["failed"] or counts["no tool"]:
         raise typer.Exit(FINISHED_WITH_ERRORS)
 
@@ -197,7 +204,8 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
                     available[name] = made_tool(name, sources)
                 except RedargueError as error:
                     typer.echo(printable(f"{name}: {error}"), err=True)
-            return [result async for result in recheck(opened, records, available, now=datetime.now(UTC))]
+            checked = recheck(opened, records, available, now=datetime.now(UTC))
+            return [result async for result in checked]
 
 
 def _format(record: MemoryRecord) -> str:
@@ -212,13 +220,14 @@ def _format(record: MemoryRecord) -> str:
         "under": " · ".join(record.entities),
         "for": " · ".join(f"{claim} ({run})" if run else claim for claim, run in record.claims),
     }
-    head = [f"{record.number}."] + [f"   {name}: {value}" for name, value in fields.items() if value]
-    cut = f" (the first {len(passage.text):,} of {record.length:,})" if record.length > len(passage.text) else ""
-    body = printable(passage.text).replace("\n", "\n   ")
-    return "\n".join(printable(line, lines=False) for line in head) + f"\n   text{cut}:\n   {body}\n"
+    lines = [f"{record.number}."]
+    lines += [printable(f"   {name}: {value}", lines=False) for name, value in fields.items() if value]
+    shown, body = len(passage.text), printable(passage.text).replace("\n", "\n   ")
+    cut = f" (the first {shown:,} of {record.length:,})" if record.length > shown else ""
+    return "\n".join((*lines, f"   text{cut}:", f"   {body}\n"))
 
 
 def _require(numbers: Iterable[int], records: Iterable[MemoryRecord], workspace: str) -> None:
     if missing := sorted(set(numbers) - {record.number for record in records}):
         what = f"no record {missing[0]} in workspace {workspace!r}"
-        raise UsageError(what, hint="redargue memory ls lists the numbers")
+        raise UsageError(what, hint=_LISTED)

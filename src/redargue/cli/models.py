@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -188,18 +189,18 @@ def fit_model(
     plain, pairs = open_plain(reader, transport), read_pairs(data)
     spec = plain.spec
     typer.echo(f"reading {counted(len(pairs), 'row')}", err=True)
-    if plain.at_endpoint:
-        fitted = run_alone(lambda: fit_reader(plain, pairs, shared(0), data), transport)
-    else:
-        fitted = fit_reader(plain, pairs, shared(0), data)
+    fit = partial(fit_reader, plain, pairs, shared(0), data)
+    fitted = run_alone(fit, transport) if plain.at_endpoint else fit()
     better = fitted.after["log_loss"] < fitted.before["log_loss"]
     if json:
         print_json(fitted)
     else:
-        for title, quality in (("default weights", fitted.before), ("fitted, 5-fold", fitted.after)):
-            print(f"{title:16} log loss {quality['log_loss']:.4f}  accuracy {quality['accuracy']:.4f}")  # noqa: T201
+        for title, of in (("default weights", fitted.before), ("fitted, 5-fold", fitted.after)):
+            quality = f"log loss {of['log_loss']:.4f}  accuracy {of['accuracy']:.4f}"
+            typer.echo(f"{title:16} {quality}")
     if fitted.temperature > 0.99 * TEMPERATURES[1]:
-        typer.echo("the temperature is at its limit: the reader's scores hardly depend on the label", err=True)
+        why = "the reader's scores hardly depend on the label"
+        typer.echo(f"the temperature is at its limit: {why}", err=True)
     if better:
         typer.echo(f"temperature {fitted.temperature}; stored in {write_fit(spec, fitted)}", err=True)
     else:
@@ -209,7 +210,8 @@ def fit_model(
 def _added_endpoint(source: str, given: ModelParameters, check: Check) -> AnySpec:
     from redargue.nli.reader_store import add_endpoint
 
-    of_files = {"--labels": given.labels, "--revision": given.revision, "--input-form": given.form != "auto"}
+    form = "" if given.form == "auto" else given.form
+    of_files = {"--labels": given.labels, "--revision": given.revision, "--input-form": form}
     _refuse(of_files, "belongs to a model in files, and an address is that of an endpoint")
     if not given.model:
         hint = "--model NAME, as the endpoint's /v1/models lists it"
@@ -236,16 +238,14 @@ def _added_files(source: str, given: ModelParameters, check: Check) -> AnySpec:
     outputs = tuple(label.strip() for label in given.labels.split(",")) if given.labels else ()
     values = {"form": form_named(given.form), "outputs": outputs, "longest": given.longest}
     choices = ReaderChoices.model_validate(values | {"not_supported": given.not_supported})
-    return add_reader(
-        source, choices=choices, check=check, name=given.name, revision=given.revision, offline=given.offline
-    )
+    place: dict[str, Any] = {"revision": given.revision, "offline": given.offline}
+    return add_reader(source, choices=choices, check=check, name=given.name, **place)
 
 
-def _refuse(options: dict[str, Any], why: str) -> None:
+def _refuse(options: dict[str, str], why: str) -> None:
     """Raises UsageError for the first option that is set."""
-    for option, value in options.items():
-        if value:
-            raise UsageError(f"{option} {why}", where=option)
+    if option := next((option for option, value in options.items() if value), ""):
+        raise UsageError(f"{option} {why}", where=option)
 
 
 def _described(spec: AnySpec) -> str:

@@ -22,7 +22,7 @@ from redargue.spec import DEFAULT_METHOD, LANGUAGE_MODELS, RunSpec
 if TYPE_CHECKING:
     from redargue.inputs.claims import ClaimRow
 
-TOOLS_WITH_MODEL = ("corpus", "keywords")  # tools of a run with a language model that names no method
+TOOLS_WITH_MODEL = ("corpus", "keywords")  # of a run with a language model that names no method
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
 
 
@@ -30,14 +30,15 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     """The configuration that the options of a command describe; the run in ``folder`` keeps its tools if resumed."""
     model, models = read_models(run.model or [])
     settings = read_settings(run.setting or [])
-    given = {"rounds": run.rounds, "top_k": run.top_k}
-    settings |= {name: value for name, value in given.items() if value is not None}
-    same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunSpec.model_fields}
+    numbers = {"rounds": run.rounds, "top_k": run.top_k}
+    settings |= {name: value for name, value in numbers.items() if value is not None}
+    given = vars(run) | vars(search)
+    fields = {name: given[name] for name in RunSpec.model_fields if name in given}
     asks_model = run.backend in LANGUAGE_MODELS if run.backend else bool(model)
     usual = TOOLS_WITH_MODEL if asks_model and not run.method else None
-    tools = _tools(run, search, settings, folder, usual)
-    named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
-    return RunSpec(**{**same_name, **named})
+    fields |= {"model": model, "models": models, "settings": settings}
+    fields |= {"tools": _tools(run, search, settings, folder, usual), "mcp": tuple(search.mcp or ())}
+    return RunSpec(**fields)
 
 
 def _tools(
@@ -101,7 +102,8 @@ def read_models(options: list[str]) -> tuple[str, dict[str, str]]:
         if not sign:
             defaults.append(option)
         elif not role or not name or role in roles:
-            raise UsageError(f"cannot read the model {option!r}", where="--model", hint="write it like judge=gpt-4o")
+            what, hint = f"cannot read the model {option!r}", "write it like judge=gpt-4o"
+            raise UsageError(what, where="--model", hint=hint)
         else:
             roles[role] = name
     if len(defaults) > 1:
@@ -123,9 +125,13 @@ def live_tool(*, offline: bool) -> str:
 
 def _web_tools() -> list[str]:
     available = services()
-    google = available["serper"].key or (available["google-cse"].key and available["google-cse"].extra.get("cx"))
-    tools = (("tavily", available["tavily"].key), ("google", google), ("searxng", available["searxng"].url))
-    return [name for name, configured in tools if configured]
+    engine = available["google-cse"]
+    configured = {
+        "tavily": available["tavily"].key,
+        "google": available["serper"].key or (engine.key and engine.extra.get("cx")),
+        "searxng": available["searxng"].url,
+    }
+    return [name for name, usable in configured.items() if usable]
 
 
 def _may_choose(tools: Sequence[str], default: Sequence[str]) -> bool:
@@ -167,7 +173,8 @@ def read_settings(options: list[str]) -> dict[str, object]:
     for option in options:
         name, sign, value = option.partition("=")
         if not sign or not name:
-            raise UsageError(f"cannot read the setting {option!r}", where="--set", hint="write it like --set rounds=2")
+            what, hint = f"cannot read the setting {option!r}", "write it like --set rounds=2"
+            raise UsageError(what, where="--set", hint=hint)
         try:
             read = json.loads(value)
         except ValueError:

@@ -30,7 +30,8 @@ def completion(place: str, *others: str) -> Callable[[str], list[str]]:
 def complete_run(incomplete: str) -> list[str]:
     from redargue.runs.folders import LAST, run_folders
 
-    return [name for name in (LAST, *(folder.name for folder in run_folders())) if name.startswith(incomplete)]
+    names = (LAST, *(folder.name for folder in run_folders()))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def option(variable: str, help: str, *flags: str, **details: Any) -> Any:
@@ -92,6 +93,10 @@ Mapping = Annotated[
         "as_of=…",
     ),
 ]
+PromptSet = Annotated[
+    Path | None,
+    option("PROMPTS", "Folder of prompt overrides, one TASK.txt each, or printed:METHOD.", metavar="DIR|SET"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Fetch = Annotated[bool, option("FETCH", "Fetch the page of an argument that is a URL.", "--fetch")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -136,9 +141,8 @@ class InputParameters:
         from redargue.cli.arguments import read_input
 
         kind = "text" if self.cited and not self.as_ else self.as_
-        return read_input(
-            argument, kind, self.question, spec, fetch=self.fetch, links=links, mapping=self.mapping or ()
-        )
+        columns = self.mapping or ()
+        return read_input(argument, kind, self.question, spec, fetch=self.fetch, links=links, mapping=columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +173,7 @@ class RunParameters:
     response_format: Annotated[
         str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, plain, or tools (function calls).")
     ] = "auto"
-    prompts: Annotated[
-        Path | None,
-        option("PROMPTS", "Folder of prompt overrides, one TASK.txt each, or printed:METHOD.", metavar="DIR|SET"),
-    ] = None
+    prompts: PromptSet = None
     max_tokens: Annotated[int, option("MAX_TOKENS", "Maximum length of a reply, in tokens.", min=1)] = 4096
     stream: Annotated[bool, option("STREAM", "Stream replies.", "--stream")] = False
     memory: Annotated[str, option("MEMORY", "Evidence memory: a path or URL.")] = ""

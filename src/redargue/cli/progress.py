@@ -58,7 +58,8 @@ class ProgressRate:
             return None
         count = min(_STRETCHES, steps)
         marks = [self._finished[round(steps * n / count)] for n in range(count + 1)]
-        paces = [(end - start) / max(1, done - before) for (start, before), (end, done) in pairwise(marks)]
+        stretches = pairwise(marks)
+        paces = [(end - start) / max(1, done - before) for (start, before), (end, done) in stretches]
         return max(claims * median(paces), now - self._finished[-1][0])
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, option
+from redargue.cli.parameters import AsJson, PromptSet, option
 from redargue.errors import RedargueError, UsageError
 from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
@@ -34,14 +33,11 @@ def show_prompts(
     labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.")] = "fever",
     claim: Annotated[str, typer.Option(metavar="TEXT", help="The claim; default: one about a lighthouse.")] = "",
     context: Annotated[str, typer.Option(metavar="TEXT", help="The text that the claim comes from.")] = "",
-    prompts: Annotated[
-        Path | None,
-        option("PROMPTS", "Folder of prompt overrides, one TASK.txt each, or printed:METHOD.", metavar="DIR|SET"),
-    ] = None,
+    prompts: PromptSet = None,
     task: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Only this task; repeatable.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show every prompt in order, not only each task's longest.")] = (
-        False
-    ),
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every prompt in order, not only each task's longest.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Print what a model would be sent, task by task, with tokens.
@@ -113,12 +109,13 @@ def _chosen(shown: list[ShownPrompt], tasks: list[str], *, every: bool) -> list[
     names = [name for name in names if not tasks or name in tasks]
     if every:
         return [prompt for prompt in shown if prompt.task in names]
-    return [max((prompt for prompt in shown if prompt.task == name), key=lambda one: one.tokens) for name in names]
+    longest = sorted(shown, key=lambda prompt: prompt.tokens, reverse=True)
+    return [next(prompt for prompt in longest if prompt.task == name) for name in names]
 
 
 def _text(prompt: ShownPrompt) -> str:
     parts = [f"--- {message['role']}\n{message['content']}" for message in prompt.messages]
-    if prompt.schema_sent:
-        parts.append(f"--- schema\n{json.dumps(prompt.schema_sent, indent=1, ensure_ascii=False)}")
-    parts += [f"--- function\n{json.dumps(function, indent=1, ensure_ascii=False)}" for function in prompt.functions]
+    values = [("schema", prompt.schema_sent)] if prompt.schema_sent else []
+    values += [("function", function) for function in prompt.functions]
+    parts += [f"--- {name}\n{json.dumps(value, indent=1, ensure_ascii=False)}" for name, value in values]
     return "\n".join(parts)

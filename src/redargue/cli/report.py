@@ -16,20 +16,9 @@ from rich.text import Text
 from redargue import words
 from redargue.cli.parameters import RunName
 from redargue.errors import UsageError
-from redargue.evidence import Quote, QuoteStatus, Side
+from redargue.evidence import Gap, Quote, QuoteStatus, Side
 from redargue.files import home
-from redargue.reports.phrases import (
-    confidence_text,
-    cost,
-    heading,
-    how_decided,
-    is_local,
-    label_counts,
-    meaning_text,
-    outcome_text,
-    place_of,
-    unread_text,
-)
+from redargue.reports import phrases
 from redargue.sanitize import counted, printable
 from redargue.text.report import Report
 from redargue.verdicts import Verdict
@@ -88,11 +77,11 @@ def write_report(
     if written == "docx":
         _write_docx(run, out)
         return
+    given = {"method": method, "adjudicated": adjudicated, "file": file, "url": url}
     signature = read_signature(author, url, date) if written == "claimreview" else None
-    csv = out is not None and out.suffix.lower() == ".csv"  # of an adjudication queue; JSON Lines otherwise
-    text = render(
-        find_run(run), written, method=method, adjudicated=adjudicated, csv=csv, signature=signature, file=file, url=url
-    )
+    # An adjudication queue is CSV or JSON Lines.
+    csv = out is not None and out.suffix.lower() == ".csv"
+    text = render(find_run(run), written, csv=csv, signature=signature, **given)
     if out is None:
         sys.stdout.write(text)
         return
@@ -106,7 +95,8 @@ def _write_docx(run: str, out: Path | None) -> None:
     from redargue.runs.folders import find_run
 
     if out is None:
-        raise UsageError("a Word document is written to a file", where="--format", hint="name it: --out report.docx")
+        what, hint = "a Word document is written to a file", "name it: --out report.docx"
+        raise UsageError(what, where="--format", hint=hint)
     _write(out, run_docx(find_run(run)), "docx")
 
 
@@ -114,7 +104,8 @@ def _write(out: Path, content: bytes, written: str) -> None:
     try:
         out.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
+        what = f"{str(out)!r} cannot be written: {error.strerror}"
+        raise UsageError(what, where="--out") from error
     typer.echo(f"{written} report: {out} ({len(content):,} bytes)", err=True)
 
 
@@ -122,6 +113,7 @@ def _format_of(out: Path | None) -> str:
     """The format that the output file's suffix stands for; html without one."""
     if out is None or not out.suffix:
         return "html"
+    page = out.with_suffix(".html")
     match suffix := out.suffix.lower():
         case ".html" | ".htm":
             return "html"
@@ -130,16 +122,22 @@ def _format_of(out: Path | None) -> str:
         case ".docx" | ".md" | ".json" | ".sarif":
             return suffix[1:]
         case ".pdf":
-            hint = f"name it {out.with_suffix('.html')}, open it in a browser, and print it to a PDF"
+            hint = f"name it {page}, open it in a browser, and print it to a PDF"
         case ".csv" | ".jsonl":
             hint = "for the adjudication queue of a bench, add --format adjudication"
         case _:
-            hint = f"name it {out.with_suffix('.html')}, or say what to write into it: --format html"
+            hint = f"name it {page}, or say what to write into it: --format html"
     raise UsageError(f"no report is written as {suffix}", where="--out", hint=hint)
 
 
-_STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
-_MEANINGS = {"differs": "conflicting", "open": "not_enough"}  # of risks that have no meaning of their name
+_COLOURS = {  # of meanings, and of risks
+    "supported": "green",
+    "refuted": "red",
+    "not_enough": "yellow",
+    "open": "yellow",
+    "conflicting": "magenta",
+    "differs": "magenta",
+}
 
 
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
@@ -152,18 +150,19 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
         _verdict(console, verdict)
     if several:
         console.rule(style="dim")
-        _print(console, Text(f"{counted(len(verdicts), 'claim')}: {label_counts(verdicts)}"))
+        _print(console, Text(f"{counted(len(verdicts), 'claim')}: {phrases.label_counts(verdicts)}"))
     _recorded(console, folder)
 
 
 def print_report(report: Report, folder: Path | None) -> None:
     """The claims by risk, each once; ``redargue report`` shows how they were decided."""
-    from redargue.reports.overview import by_risk, report_rows  # a check of one claim does without it
+    # A check of one claim does without it.
+    from redargue.reports.overview import by_risk, report_rows
 
     console = _console()
     for risk, title, rows in by_risk(report_rows(report)):
         console.rule(style="dim")
-        _print(console, Text(f"{title} ({len(rows)})", style=_STYLES.get(_MEANINGS.get(risk, risk), "bold")))
+        _print(console, Text(f"{title} ({len(rows)})", style=_style(risk)))
         for row in rows:
             _row(console, row)
     console.rule(style="dim")
@@ -171,23 +170,28 @@ def print_report(report: Report, folder: Path | None) -> None:
     if silent:
         _print(console, Text(f"{counted(silent, 'sentence')} without a claim", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
-    _print(console, Text(outcome_text(report.outcome, verdicts), style="bold"))
+    _print(console, Text(phrases.outcome_text(report.outcome, verdicts), style="bold"))
     if report.unread_files:
-        _print(console, Text(unread_text(report.unread_files), style="bold yellow"))
+        _print(console, Text(phrases.unread_text(report.unread_files), style="bold yellow"))
     for file in report.unread_files:
         _print(console, Text(words.unread_file(file)), indent=2)
-    if not all(map(is_local, verdicts)):
-        _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
+    if not all(map(phrases.is_local, verdicts)):
+        spent = f"{counted(len(verdicts), 'claim')}, {phrases.cost(report.usage)}"
+        _print(console, Text(spent, style="dim"))
     _recorded(console, folder)
+
+
+def _style(of: str) -> str:
+    return f"bold {_COLOURS.get(of, '')}".rstrip()
 
 
 def _row(console: Console, row: Row) -> None:
     number = f"{row.number}. " if row.number else ""
     _print(console, Text(printable(f"{number}{row.claim}", lines=False), style="bold"), indent=2)
     if row.sentence:
-        place = f" — {row.place}" if row.place else ""
-        cited = Text.assemble(f"“{printable(row.sentence, lines=False)}”", (printable(place, lines=False), "dim"))
-        _print(console, cited, indent=5)
+        sentence = f"“{printable(row.sentence, lines=False)}”"
+        place = printable(f" — {row.place}", lines=False) if row.place else ""
+        _print(console, Text.assemble(sentence, (place, "dim")), indent=5)
     for line in row.said:
         _print(console, Text(printable(line, lines=False)), indent=5)
 
@@ -213,14 +217,15 @@ def _recorded(console: Console, folder: Path | None) -> None:
 
 def _verdict(console: Console, verdict: Verdict) -> None:
     _outcome(console, verdict)
-    for side, title in ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side")):
+    titles = {Side.FOR: "For", Side.AGAINST: "Against", Side.CONTEXT: "Related, for neither side"}
+    for side, title in titles.items():
         _section(console, title, [_quote(quote) for quote in verdict.side(side)])
-    lost = [Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found]
-    _section(console, "Quoted, but not found in any document (not counted)", lost)
-    failed, empty = verdict.failed_searches, verdict.empty_searches
-    for title, gaps in (("Searches that failed", failed), ("Searches without a usable result", empty)):
-        _section(console, title, [Text(printable(words.gap(gap))) for gap in gaps])
-    how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
+    lost = [quote.text for quote in verdict.quotes if not quote.found]
+    title = "Quoted, but not found in any document (not counted)"
+    _section(console, title, [Text(printable(text)[:300], style="strike dim") for text in lost])
+    _section(console, "Searches that failed", [_gap(gap) for gap in verdict.failed_searches])
+    _section(console, "Searches without a usable result", [_gap(gap) for gap in verdict.empty_searches])
+    how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {phrases.cost(verdict.usage)}"
     _print(console, Text(printable(how, lines=False), style="dim"))
 
 
@@ -230,11 +235,13 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         if verdict.error.hint:
             _print(console, Text(printable(f"→ {verdict.error.hint}")))
         return
-    style = "bold" if verdict.unchecked else _STYLES.get(str(verdict.meaning), "bold")
-    how = "" if verdict.unchecked else ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
+    style, how = "bold", ""
+    if not verdict.unchecked:
+        style = _style(str(verdict.meaning))
+        how = ", ".join(filter(None, (phrases.how_decided(verdict), phrases.confidence_text(verdict))))
     rest = f" {printable(how, lines=False)}".rstrip()
-    _print(console, Text.assemble((printable(heading(verdict)), style), (rest, "dim")))
-    if words := meaning_text(verdict):
+    _print(console, Text.assemble((printable(phrases.heading(verdict)), style), (rest, "dim")))
+    if words := phrases.meaning_text(verdict):
         _print(console, Text(printable(words)))
 
 
@@ -245,8 +252,12 @@ def _section(console: Console, title: str, lines: Sequence[Text]) -> None:
         _print(console, line, indent=2)
 
 
+def _gap(gap: Gap) -> Text:
+    return Text(printable(words.gap(gap)))
+
+
 def _quote(quote: Quote) -> Text:
-    place = ", ".join(filter(None, (*place_of(quote), quote.source.url if quote.source else "")))
+    place = ", ".join(filter(None, (*phrases.place_of(quote), quote.source.url if quote.source else "")))
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
     origin = f"— {printable(place)}; quoted by {printable(quote.agent, lines=False)}{repaired}"
     return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))

@@ -42,7 +42,8 @@ def list_runs(
     folders = run_folders()
     listed = [read_run(folder) for folder in folders[:limit]]
     if json:
-        print_json({"folder": str(runs_folder()), "count": len(folders), "runs": [_fields(run) for run in listed]})
+        rows = [_fields(run) for run in listed]
+        print_json({"folder": str(runs_folder()), "count": len(folders), "runs": rows})
         return
     if listed:
         _print(listed)
@@ -133,8 +134,9 @@ def _print(runs: Sequence[RecordedRun]) -> None:
     from redargue.reports.markdown import print_tables
     from redargue.reports.table import Cell, Column, Table, number
 
+    texts = Column("Run"), Column("Method")
     counts = number("Claims"), number("kB", ",.0f")
-    columns = (Column("Run"), Column("Method"), *counts, Column("Verdicts"), Column("First claim", "name"))
+    columns = (*texts, *counts, Column("Verdicts"), Column("First claim", "name"))
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
         name, method, first = run.folder.name, run.method or "damaged", shortened(run.first, 40)
@@ -151,8 +153,8 @@ def _verdicts(run: RecordedRun) -> str:
 
 
 def _fields(run: RecordedRun) -> dict[str, object]:
-    fields = run._asdict() | {"folder": str(run.folder), "began": run.began.isoformat(), "outcomes": dict(run.outcomes)}
-    return {"run": run.folder.name, **fields}
+    texts = {"folder": str(run.folder), "began": run.began.isoformat()}
+    return {"run": run.folder.name, **run._asdict(), **texts, "outcomes": dict(run.outcomes)}
 
 
 def replay_run(run: RunName, json: AsJson = False, quiet: Quiet = False, verbose: Verbose = False) -> None:
@@ -179,7 +181,8 @@ def replay_run(run: RunName, json: AsJson = False, quiet: Quiet = False, verbose
 
     def see(event: Event) -> None:
         seen.append(event)
-        if verbose and not quiet and (text := describe(event, record.manifest.claims[event.item].labels)):
+        text = describe(event, record.manifest.claims[event.item].labels)
+        if verbose and not quiet and text:
             console.print(Text(text), soft_wrap=True)
 
     folder = find_run(run)

@@ -61,9 +61,9 @@ def verify_and_print(
         else:
             whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder, origin=origin)
         if not output.quiet:
-            unchecked = len(prepared.extraction.unchecked)
+            unchecked, claims = len(prepared.extraction.unchecked), counted(len(prepared.claims), "claim")
             rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""
-            typer.echo(f"{counted(len(prepared.claims), 'claim')} in {len(text.text):,} characters{rest}", err=True)
+            typer.echo(f"{claims} in {len(text.text):,} characters{rest}", err=True)
         named = json or output.jsonl  # the report below names each claim once
         return await _verify(prepared, whole, output, concurrency or CONCURRENCY, named=named)
 

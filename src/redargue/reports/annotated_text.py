@@ -56,7 +56,8 @@ def _pairs(text: str, start: int, end: int, instead: dict[int, str]) -> None:
     """Emphasis and code, also one within another."""
     for found in _PAIR.finditer(text, start, end):
         inside = found.span("inside")
-        instead.update(dict.fromkeys((*range(found.start(), inside[0]), *range(inside[1], found.end())), ""))
+        marks = (*range(found.start(), inside[0]), *range(inside[1], found.end()))
+        instead.update(dict.fromkeys(marks, ""))
         if found["mark"] != "`":
             _pairs(text, *inside, instead)
 
@@ -98,7 +99,8 @@ def annotated_sentences(run: SingleRun, extraction: Extraction) -> list[tuple[in
     for span, items in items_at.items():
         claims = tuple((item, label_of(run.verdicts.get(item))) for item in items)
         outcomes = {_outcome(run.verdicts[item]) for item in items if item in run.verdicts}
-        spans[span] = _Sentence(claims, next((name for name in WORST_FIRST if name in outcomes), ""))
+        worst = next((name for name in WORST_FIRST if name in outcomes), "")
+        spans[span] = _Sentence(claims, worst)
     return [(*span, sentence) for span, sentence in spans.items()]
 
 
@@ -123,5 +125,6 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
     for sentence in extraction.unchecked:
         said = shortened_cell(readable_text(text.text[sentence.start : sentence.end]))
         rows.append((f"{sentence.start}–{sentence.end}", said, words.unchecked(sentence.why)))
-    columns = (Column("Characters"), Column("The text says", "long"), Column("Not checked because", "long"))
+    titles = ("The text says", "Not checked because")
+    columns = (Column("Characters"), *(Column(title, "long") for title in titles))
     return Table("Sentences that were not checked", columns, tuple(rows))

@@ -38,18 +38,23 @@ def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> s
         hint = "name the file of the claims (--file), or check a text"
         raise UsageError(what, where="--format annotation", hint=hint)
     if url and not link_address(url):
-        raise UsageError(f"{url!r} is not an address", where="--url", hint="write it like https://example.org/page")
+        hint = "write it like https://example.org/page"
+        raise UsageError(f"{url!r} is not an address", where="--url", hint=hint)
     text, place = checked_text(run, file), url or uri_of(run, file)
     placed = [finding for finding in findings(run, file) if finding.start is not None]
     items = [_annotation(finding, text, place, run.name) for finding in placed]
-    page = {"id": _identifier(run.name, "page"), "type": "AnnotationPage", "startIndex": 0, "items": items}
     collection = {
         "@context": "http://www.w3.org/ns/anno.jsonld",
         "id": _identifier(run.name, "collection"),
         "type": "AnnotationCollection",
         "label": "; ".join((f"redargue {run.name}", *_not_read(run))),
         "total": len(items),
-        "first": page,
+        "first": {
+            "id": _identifier(run.name, "page"),
+            "type": "AnnotationPage",
+            "startIndex": 0,
+            "items": items,
+        },
     }
     return json.dumps(collection, indent=1) + "\n"
 
@@ -60,12 +65,13 @@ def _not_read(run: SingleRun) -> list[str]:
 
 def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, object]:
     start, end = finding.start or 0, finding.end or 0
-    links = ({"type": "SpecificResource", "purpose": "linking", "source": link} for link in _addresses(finding))
+    message = {"purpose": "assessing", "format": "text/plain", "value": finding.message}
     body = [
         {"type": "TextualBody", "purpose": "tagging", "value": finding.rule},
-        {"type": "TextualBody", "purpose": "assessing", "format": "text/plain", "value": finding.message},
-        *links,
+        {"type": "TextualBody", **message},
     ]
+    link = {"type": "SpecificResource", "purpose": "linking"}
+    body += [{**link, "source": address} for address in _addresses(finding)]
     quote = {
         "type": "TextQuoteSelector",
         "exact": text[start:end],
@@ -121,11 +127,14 @@ def read_signature(author: str, url: str, published: str) -> Signature:
         hint = 'say who publishes it, where and when: --author "A newsroom" --url https://… --date 2026-11-22'
         raise UsageError(what, where="--format claimreview", hint=hint)
     if not link_address(url):
-        raise UsageError(f"{url!r} is not an address", where="--url", hint="write it like https://example.org/review")
+        hint = "write it like https://example.org/review"
+        raise UsageError(f"{url!r} is not an address", where="--url", hint=hint)
     try:
-        return Signature(printable(given["--author"], lines=False), given["--url"], date.fromisoformat(given["--date"]))
+        day = date.fromisoformat(given["--date"])
     except ValueError:
-        raise UsageError(f"{published!r} is not a date", where="--date", hint="write it like 2026-11-22") from None
+        hint = "write it like 2026-11-22"
+        raise UsageError(f"{published!r} is not a date", where="--date", hint=hint) from None
+    return Signature(printable(given["--author"], lines=False), given["--url"], day)
 
 
 def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
@@ -145,7 +154,8 @@ def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
     }
     rated = verdict.label and not verdict.why_unchecked
     if rated:
-        review["reviewRating"] = {"@type": "Rating", "alternateName": printable(label_of(verdict), lines=False)}
+        label = printable(label_of(verdict), lines=False)
+        review["reviewRating"] = {"@type": "Rating", "alternateName": label}
     explained = not verdict.error and (verdict.unchecked or verdict.unsure)
     if said := meaning_text(verdict) if rated or explained else "No verdict was reached.":
         review["reviewBody"] = said
@@ -156,7 +166,8 @@ def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
 
 
 def _work(source: Source) -> dict[str, str]:
-    work = {"@type": "CreativeWork", "name": printable(source.title or source.document, lines=False)}
+    name = printable(source.title or source.document, lines=False)
+    work = {"@type": "CreativeWork", "name": name}
     if address := link_address(source.url):
         work["url"] = address
     if source.published:
@@ -183,29 +194,34 @@ def junit(run: SingleRun, file: Path | None = None) -> str:
     found = findings(run, file)
     failures = sum(finding.rule in ("refuted", "unsupported") for finding in found)
     errors = sum(finding.rule == "unchecked" for finding in found) + run.unfinished
-    counts = {"tests": str(len(found) + run.unfinished), "failures": str(failures), "errors": str(errors)}
+    tests = len(found) + run.unfinished
+    counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
     suites = ElementTree.Element("testsuites", {"name": "redargue", **counts})
     name = file.as_posix() if file else run.name
     suite = ElementTree.SubElement(suites, "testsuite", {"name": _xml(name), **counts, "skipped": "0"})
     for finding in found:
         _case(suite, finding, name)
     for number in range(run.unfinished):
-        case = ElementTree.SubElement(suite, "testcase", {"classname": "redargue", "name": f"unfinished {number + 1}"})
-        ElementTree.SubElement(case, "error", {"type": "unfinished", "message": "The claim has not finished."})
+        named = {"classname": "redargue", "name": f"unfinished {number + 1}"}
+        problem = {"type": "unfinished", "message": "The claim has not finished."}
+        ElementTree.SubElement(ElementTree.SubElement(suite, "testcase", named), "error", problem)
     if unread := _not_read(run):
         ElementTree.SubElement(suite, "system-err").text = _xml("\n".join(unread))
     ElementTree.indent(suites)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
+    content = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{content}\n'
 
 
 def _case(suite: ElementTree.Element, finding: ReportFinding, file: str) -> None:
     shown = cut(" ".join(finding.stated.split()), 160)
     name = f"claim {finding.number}: {shown}" if finding.number else shown
-    case = ElementTree.SubElement(suite, "testcase", {"classname": _xml(f"redargue.{file}"), "name": _xml(name)})
+    named = {"classname": _xml(f"redargue.{file}"), "name": _xml(name)}
+    case = ElementTree.SubElement(suite, "testcase", named)
     if finding.rule == "supported":
         return
-    kind, message = "error" if finding.rule == "unchecked" else "failure", finding.message.split("\n")[0]
-    element = ElementTree.SubElement(case, kind, {"type": finding.rule, "message": _xml(message)})
+    kind = "error" if finding.rule == "unchecked" else "failure"
+    attributes = {"type": finding.rule, "message": _xml(finding.message.split("\n")[0])}
+    element = ElementTree.SubElement(case, kind, attributes)
     element.text = _xml(finding.message)
 
 
@@ -233,20 +249,22 @@ def sarif(run: SingleRun, file: Path | None = None) -> str:
         {"id": rule, "shortDescription": {"text": RULES[rule]}, "defaultConfiguration": {"level": level}}
         for rule, level in _LEVELS.items()
     ]
+    driver = {"name": "redargue", "version": version("redargue"), "rules": rules}
     # A warning for each source that was not read (section 3.20.21).
     notes = [{"level": "warning", "message": {"text": literal(each)}} for each in _not_read(run)]
     notified = {"toolExecutionNotifications": notes} if notes else {}
+    found = findings(run, file)
     log = {
         "$schema": _SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "redargue", "version": version("redargue"), "rules": rules}},
+                "tool": {"driver": driver},
                 "automationDetails": {"id": f"redargue/{run.manifest.run}"},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [{"executionSuccessful": not run.unfinished, **notified}],
                 "artifacts": [artifact] if text else [],
-                "results": [_result(finding, text) for finding in findings(run, file) if finding.rule in _LEVELS],
+                "results": [_result(finding, text) for finding in found if finding.rule in _LEVELS],
             }
         ],
     }
@@ -261,7 +279,8 @@ def uri_of(run: SingleRun, file: Path | None) -> str:
 def _result(finding: ReportFinding, text: str) -> dict[str, object]:
     location: dict[str, object] = {}
     if finding.start is not None:
-        location["physicalLocation"] = {"artifactLocation": {"index": 0}, "region": region(text, finding)}
+        place = {"artifactLocation": {"index": 0}, "region": region(text, finding)}
+        location["physicalLocation"] = place
     if finding.number:
         location["logicalLocations"] = [{"name": f"claim {finding.number}", "kind": "element"}]
     result: dict[str, object] = {

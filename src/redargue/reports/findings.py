@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Quote, Side
+from redargue.reports import phrases
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import citation_text, confidence_text, label_of, meaning_text, place_of
 from redargue.reports.table import cut
 from redargue.sanitize import NotText, decode, printable
 from redargue.text.report import Citation
@@ -57,11 +57,12 @@ class ReportFinding(NamedTuple):
         """Label, confidence, what it means, and the quotations that decide it."""
         if self.verdict is None:
             return f"Not checked: {printable(self.why, lines=False)}."
-        label, sure = label_of(self.verdict), confidence_text(self.verdict)
-        what = self.verdict.error.what if self.verdict.error else meaning_text(self.verdict) or RULES[self.rule]
+        label, sure = phrases.label_of(self.verdict), phrases.confidence_text(self.verdict)
+        error = self.verdict.error
+        what = error.what if error else phrases.meaning_text(self.verdict) or RULES[self.rule]
         parts = [f"{label[:1].upper()}{label[1:]}{f' ({sure})' if sure else ''}. {what}"]
         if self.citation:
-            parts.append(f"Cites {self.citation.url}: {citation_text(self.citation)}.")
+            parts.append(f"Cites {self.citation.url}: {phrases.citation_text(self.citation)}.")
         for side in (Side.AGAINST, Side.FOR):
             parts += [f"{side.capitalize()}: {_quotation(quote)}" for quote in self.verdict.side(side)]
         return printable("\n".join(parts))
@@ -70,7 +71,7 @@ class ReportFinding(NamedTuple):
 def _quotation(quote: Quote) -> str:
     """A quotation in one line, with its source."""
     shown = cut(" ".join(quote.text.split()), 300)
-    place = ", ".join(place_of(quote)) or (quote.source.url if quote.source else "")
+    place = ", ".join(phrases.place_of(quote)) or (quote.source.url if quote.source else "")
     return f"“{shown}”" + (f" — {place}" if place else "")
 
 
@@ -101,8 +102,8 @@ def findings(run: SingleRun, file: Path | None = None) -> list[ReportFinding]:
     ]
     for sentence in extraction.unchecked:
         if sentence.why.may_state:
-            stated = text[sentence.start : sentence.end]
-            found.append(ReportFinding("unchecked", stated, sentence.start, 0, None, words.unchecked(sentence.why)))
+            start, why = sentence.start, words.unchecked(sentence.why)
+            found.append(ReportFinding("unchecked", text[start : sentence.end], start, 0, None, why))
     return found
 
 

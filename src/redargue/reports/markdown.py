@@ -23,21 +23,11 @@ from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import Quote, Side
 from redargue.registry import install
+from redargue.reports import phrases
 from redargue.reports.annotated_text import text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
 from redargue.reports.load import SingleRun, load_run
 from redargue.reports.overview import counts_text, date_text, risk_tables, run_rows, title_of
-from redargue.reports.phrases import (
-    QUOTE_STATUS,
-    citation_text,
-    gap_sections,
-    heading,
-    meaning_text,
-    place_of,
-    summary,
-    unread_text,
-    without_gaps,
-)
 from redargue.reports.reproducibility import replay_command, run_facts, run_table
 from redargue.reports.table import Column, Table
 from redargue.sanitize import printable
@@ -99,7 +89,7 @@ def run_markdown(run: SingleRun) -> str:
     if text:
         parts.append(f"**{plain(text_outcome(run))}**")
     if unread:
-        parts += [f"**{plain(unread_text(unread))}**", list_markdown(map(words.unread_file, unread))]
+        parts += [f"**{plain(phrases.unread_text(unread))}**", list_markdown(map(words.unread_file, unread))]
     if text:
         parts += tables_markdown((*risk_tables(run_rows(run)), unchecked_table(*text)))
     citations = run.citations
@@ -113,17 +103,17 @@ def run_markdown(run: SingleRun) -> str:
 def _claim(verdict: Verdict, number: int | None, citation: Citation | None) -> list[str]:
     parts = [f"## {f'{number}. ' if number else ''}{plain(verdict.claim.text)}"]
     if citation:
-        parts.append(f"Cites {code(citation.url)}: {plain(citation_text(citation))}")
+        parts.append(f"Cites {code(citation.url)}: {plain(phrases.citation_text(citation))}")
     for side, title in ((Side.FOR, "Best case for"), (Side.AGAINST, "Best case against")):
         quotes = verdict.side(side)
-        parts += [f"### {title}", "\n".join(map(_quote, quotes)) if quotes else "Nothing was quoted."]
+        parts += [f"### {title}", "\n".join(map(_quote, quotes)) or "Nothing was quoted."]
     if neither := verdict.side(Side.CONTEXT):
         parts += ["### Related, for neither side", "\n".join(map(_quote, neither))]
-    label = f"Error: {verdict.error.what}" if verdict.error else heading(verdict)
-    meaning = plain(meaning_text(verdict))
-    parts += ["### Verdict", f"**{plain(label)}**", *([meaning] if meaning else []), plain(summary(verdict))]
-    for title, gaps in gap_sections(verdict):
-        parts += [f"### {title}", list_markdown(gaps) or without_gaps(verdict)]
+    label = f"Error: {verdict.error.what}" if verdict.error else phrases.heading(verdict)
+    said = filter(None, (plain(phrases.meaning_text(verdict)), plain(phrases.summary(verdict))))
+    parts += ["### Verdict", f"**{plain(label)}**", *said]
+    for title, gaps in phrases.gap_sections(verdict):
+        parts += [f"### {title}", list_markdown(gaps) or phrases.without_gaps(verdict)]
     if lost := [quote for quote in verdict.quotes if not quote.found]:
         lines = (f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}" for quote in lost)
         parts += ["### Quoted, but in none of the passages (does not count)", "\n".join(lines)]
@@ -133,7 +123,7 @@ def _claim(verdict: Verdict, number: int | None, citation: Citation | None) -> l
 def _quote(quote: Quote) -> str:
     source = quote.source
     address = [code(source.url)] if source and source.url else []
-    cited = [*map(plain, place_of(quote)), *address, QUOTE_STATUS[quote.status]]
+    cited = [*map(plain, phrases.place_of(quote)), *address, phrases.QUOTE_STATUS[quote.status]]
     return f"- “{plain(quote.text)}” ({', '.join(cited)})"
 
 
@@ -154,7 +144,8 @@ def run_docx(folder: Path) -> bytes:
         import docx
         from docx.enum.section import WD_ORIENT
     except ImportError:
-        raise UsageError("a Word document is written with python-docx", hint=install("documents")) from None
+        what = "a Word document is written with python-docx"
+        raise UsageError(what, hint=install("documents")) from None
     run = load_run(folder)
     document: Any = docx.Document()
     section = document.sections[0]
@@ -168,13 +159,15 @@ def run_docx(folder: Path) -> bytes:
     if run.checked_on:
         document.add_paragraph(date_text(run))
     document.add_paragraph(printable(counts_text(run), lines=False))
-    for line in (text_outcome(run) if run.text else "", unread_text(run.unread_files)):
+    for line in (text_outcome(run) if run.text else "", phrases.unread_text(run.unread_files)):
         if line:
             document.add_paragraph().add_run(line).bold = True
     for file in run.unread_files:
         document.add_paragraph(words.unread_file(file), style="List Bullet")
-    tables = risk_tables(run_rows(run)) if run.text else (run_table(run, ()),)
-    for table in (*tables, *([unchecked_table(*run.text)] if run.text else []), *further_tables(run)):
+    tables = [run_table(run, ())]
+    if run.text:
+        tables = [*risk_tables(run_rows(run)), unchecked_table(*run.text)]
+    for table in (*tables, *further_tables(run)):
         _add(document, table)
     facts = (*run_facts(run), ("To reproduce it", replay_command(run)))
     _add(document, Table("How it was done", (Column(""), Column("", "long")), facts))

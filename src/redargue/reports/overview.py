@@ -98,8 +98,8 @@ def _shortened(quote: Quote) -> str:
 
 def title_of(run: SingleRun) -> str:
     """``press-release.docx: 20 claims``; without a file's name ``A text of 20 claims``, or ``20 claims``."""
-    claims, name = counted(len(run.verdicts), "claim"), printable(run.manifest.origin.name, lines=False)
-    if name:
+    claims = counted(len(run.verdicts), "claim")
+    if name := printable(run.manifest.origin.name, lines=False):
         return f"{name}: {claims}"
     return f"A text of {claims}" if run.text else claims
 
@@ -137,9 +137,9 @@ def risk_rows(
     Args:
         claims: verdict and cited page by the claim's number, from 1.
     """
-    quotes = {number: quote for number, (verdict, _) in claims.items() if (quote := nearest_quote(verdict))}
-    names = _names(quotes.values())
-    rows = [_row(number, verdict, quotes.get(number), names, cited) for number, (verdict, cited) in claims.items()]
+    quotes = {number: nearest_quote(verdict) for number, (verdict, _) in claims.items()}
+    names = _names(filter(None, quotes.values()))
+    rows = [_row(at, verdict, quotes[at], names, page) for at, (verdict, page) in claims.items()]
     for sentence in unread:
         if sentence.why.may_state:
             stated = " ".join(text[sentence.start : sentence.end].lstrip("# ").split())
@@ -159,10 +159,13 @@ def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, st
         beside = [each for each in verdict.side(quote.side) if each != quote]
         found_in = {each: set(lacking).difference(_compared(verdict, each)[1]) for each in beside}
         also = [f"also: “{_shortened(each)}”" for each, figures in found_in.items() if figures]
-        lacking = tuple(each for each in lacking if not any(each in figures for figures in found_in.values()))
-    place = ", ".join(filter(None, (names.get(_document(quote), ""), *_rest(quote)))) if quote else ""
-    doubted = verdict.unsure is not None and verdict.claim.labels.meaning(verdict.unsure.label) is Meaning.REFUTED
-    risk = _risk(verdict, differs=bool(found) or doubted or (quote is not None and quote.side is Side.AGAINST))
+        elsewhere = frozenset().union(*found_in.values())
+        lacking = tuple(each for each in lacking if each not in elsewhere)
+    place = ", ".join(filter(None, _places(quote, names))) if quote else ""
+    unsure, named = verdict.unsure, verdict.claim.labels.meaning
+    doubted = unsure is not None and named(unsure.label) is Meaning.REFUTED
+    against = quote is not None and quote.side is Side.AGAINST
+    risk = _risk(verdict, differs=bool(found) or doubted or against)
     claim = " ".join(verdict.claim.text.split())
     notes = (*also, *_notes(verdict, citation))
     return Row(risk, number, claim, quote, place, tuple(found), lacking, notes, _leaning(verdict))
@@ -230,15 +233,18 @@ def compared_words(claim: str, sentence: str) -> tuple[tuple[Difference, ...], t
 
     Figures that count different things are not compared.
     """
-    if any(len(text) > LONGEST or len(re.findall(r"\d+", text)) > MOST_NUMBERS for text in (claim, sentence)):
-        return (), ()
+    for text in (claim, sentence):
+        if len(text) > LONGEST or len(re.findall(r"\d+", text)) > MOST_NUMBERS:
+            return (), ()
     ours, theirs = parsed(claim), parsed(with_units(sentence))
     own = content_words(claim)
     share = len(own & content_words(sentence)) / max(1, len(own))
     differences = []
     for one, other, kind in edit_of(ours, theirs).pairs:
-        if kind == "opposite" or (kind == "number" and share >= 1 / 4 and _comparable(one.quantity, other.quantity)):
-            differences.append(Difference(kind=kind, claim=one.text.rstrip(".,;"), evidence=other.text.rstrip(".,;")))
+        same_measure = share >= 1 / 4 and _comparable(one.quantity, other.quantity)
+        if kind == "opposite" or (kind == "number" and same_measure):
+            stated, said = one.text.rstrip(".,;"), other.text.rstrip(".,;")
+            differences.append(Difference(kind=kind, claim=stated, evidence=said))
     compared = compare_quantities(ours, theirs)
     if share >= 1 / 2:
         for mine, found in compared.unequal:
@@ -272,7 +278,8 @@ def _document(quote: Quote) -> str:
 
 def _names(quotes: Iterable[Quote]) -> dict[str, str]:
     """A short name for each document: of a file its name, with its folder where two files have the same."""
-    paths = {document: Path(document) for quote in quotes if (document := _document(quote)).startswith("/")}
+    documents = map(_document, quotes)
+    paths = {document: Path(document) for document in documents if document.startswith("/")}
     count = Counter(path.name for path in paths.values())
     return {
         document: path.name if count[path.name] == 1 else str(Path(path.parent.name) / path.name)
@@ -280,10 +287,10 @@ def _names(quotes: Iterable[Quote]) -> dict[str, str]:
     }
 
 
-def _rest(quote: Quote) -> tuple[str, ...]:
-    """Where it is, without the name of a file."""
-    if _document(quote).startswith("/"):
-        return (f"page {quote.page}",) if quote.page else ()
+def _places(quote: Quote, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Where it is, with the short name of a file."""
+    if name := names.get(_document(quote)):
+        return name, f"page {quote.page}" if quote.page else ""
     return place_of(quote)
 
 
@@ -299,7 +306,8 @@ def risk_counts(rows: Sequence[Row]) -> str:
 
 def risk_tables(rows: Sequence[Row]) -> tuple[Table, ...]:
     """A table for each risk that has rows."""
-    columns = (number("No."), *(Column(title, "long") for title in ("Claim", "Nearest sentence", "What differs")))
+    titles = ("Claim", "Nearest sentence", "What differs")
+    columns = (number("No."), *(Column(title, "long") for title in titles))
     found = []
     for _, title, group in by_risk(rows):
         cells = []

@@ -104,7 +104,9 @@ def heading(verdict: Verdict) -> str:
     """The outcome of a verdict without an error."""
     if verdict.unchecked:
         return NOT_CHECKED.capitalize()
-    return verdict.plain_label if verdict.label else "No answer was given" + (" (unsure)" if verdict.unsure else "")
+    if verdict.label:
+        return verdict.plain_label
+    return "No answer was given (unsure)" if verdict.unsure else "No answer was given"
 
 
 def meaning_text(verdict: Verdict) -> str:
@@ -143,18 +145,23 @@ def _sentence(text: str) -> str:
 
 def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Headings with gaps: searches that failed, then those that found nothing; without a gap, one empty section."""
-    found = (("What could not be searched", verdict.failed_searches), (NOT_FOUND, verdict.empty_searches))
-    return tuple((title, tuple(map(words.gap, gaps))) for title, gaps in found if gaps) or ((NOT_FOUND, ()),)
+    failed = tuple(map(words.gap, verdict.failed_searches))
+    empty = tuple(map(words.gap, verdict.empty_searches))
+    sections = (("What could not be searched", failed), (NOT_FOUND, empty))
+    return tuple(section for section in sections if section[1]) or sections[1:]
 
 
 def without_gaps(verdict: Verdict) -> str:
-    searched = verdict.usage.searches
-    return "Every search of what was read found something, and no tool failed." if searched else "Nothing was searched."
+    if not verdict.usage.searches:
+        return "Nothing was searched."
+    return "Every search of what was read found something, and no tool failed."
 
 
 def how_decided(verdict: Verdict) -> str:
     unit = "step" if verdict.decided_by in ("executor", "forced", "rater") else "round"
-    by = _DECIDED_BY.get(str(verdict.decided_by), f"by the {verdict.decided_by}") if verdict.decided_by else ""
+    by, who = "", verdict.decided_by
+    if who:
+        by = _DECIDED_BY.get(str(who), f"by the {who}")
     return by + (f" after {counted(verdict.rounds, unit)}" if verdict.rounds else "")
 
 

@@ -34,7 +34,8 @@ def render(folder: Path, format_: str = "html", **options: Any) -> str:
     if format_ == "claimreview" and wanted.signature is None:
         wanted = wanted._replace(signature=read_signature("", "", ""))
     if wanted.file and format_ not in OF_RUNS:
-        raise UsageError(f"{format_} does not name the checked file", where="--file", hint=f"for {', '.join(OF_RUNS)}")
+        what = f"{format_} does not name the checked file"
+        raise UsageError(what, where="--file", hint=f"for {', '.join(OF_RUNS)}")
     if (folder / RUN).is_file():
         return _run(load_run(folder), wanted)
     kind = kind_of(folder)
@@ -76,5 +77,9 @@ def dumped(manifest: RunManifest) -> dict[str, object]:
 
 
 def table_json(table: Table) -> dict[str, object]:
-    head = [column.title for column in table.columns]
-    return {"caption": table.title, "head": head, "rows": table.text_rows, "note": " ".join(table.notes)}
+    return {
+        "caption": table.title,
+        "head": [column.title for column in table.columns],
+        "rows": table.text_rows,
+        "note": " ".join(table.notes),
+    }

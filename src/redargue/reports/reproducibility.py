@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Collection
 
+from redargue.evidence import Side
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import cost, label_of
 from redargue.reports.table import Cell, Column, Link, Table, cut, number
@@ -33,13 +35,15 @@ def settings(manifest: RunManifest) -> str:
 
 
 def replay_command(run: SingleRun) -> str:
-    in_runs_folder = run.folder.parent == runs_folder()  # then its name is enough, and does not disclose a local path
-    return shlex.join(["redargue", "replay", run.folder.name if in_runs_folder else str(run.folder)])
+    # The name is enough of a run in redargue's home, and does not disclose a local path.
+    in_home = run.folder.parent == runs_folder()
+    return shlex.join(["redargue", "replay", run.folder.name if in_home else str(run.folder)])
 
 
 def _confidence_of_run(run: SingleRun) -> str:
     """Returns the range of the verdicts' confidences, and the threshold below which claims are left open."""
-    confidences = [value for verdict in run.verdicts.values() if (value := verdict.shown_confidence) is not None]
+    shown = [verdict.shown_confidence for verdict in run.verdicts.values()]
+    confidences = [value for value in shown if value is not None]
     if confidences:
         text = " to ".join(dict.fromkeys(f"{end(confidences):.2f}" for end in (min, max)))
         if len(confidences) < len(run.verdicts):
@@ -55,6 +59,7 @@ def _confidence_of_run(run: SingleRun) -> str:
 def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
     version, method, backend, identity, seed, tools = summarize_identity(run.manifest)
     usage = total_usage(run.usages)
+    unpriced = usage.usd is None and not run.manifest.is_local
     return (
         ("Method", method),
         ("Backend", backend),
@@ -63,7 +68,7 @@ def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
         ("Confidence", _confidence_of_run(run)),
         ("Seed", seed),
         ("redargue", version),
-        ("Cost", cost(usage) + (", price unknown" if usage.usd is None and not run.manifest.is_local else "")),
+        ("Cost", cost(usage) + (", price unknown" if unpriced else "")),
     )
 
 
@@ -76,11 +81,13 @@ def run_table(run: SingleRun, shown: Collection[int]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for item, verdict in run.verdicts.items():
         label = label_of(verdict)
-        quotes = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
+        sides = Counter(quote.side for quote in verdict.quotes if quote.found)
+        claim, sure = shortened_cell(verdict.claim.text), verdict.shown_confidence
         cell = Link(label, f"c-{item}") if item in shown else label
-        counts = (*quotes, len(verdict.gaps), verdict.usage.calls)
-        rows.append((item + 1, shortened_cell(verdict.claim.text), cell, verdict.shown_confidence, *counts))
-    count_columns = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
-    columns = (number("No."), Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *count_columns)
+        counts = (sides[Side.FOR], sides[Side.AGAINST], len(verdict.gaps), verdict.usage.calls)
+        rows.append((item + 1, claim, cell, sure, *counts))
+    counted_columns = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
+    texts = (Column("Claim", "long"), Column("Verdict"))
+    columns = (number("No."), *texts, number("Confidence", ".2f"), *counted_columns)
     note = "“Not enough” does not mean that a claim is partly true."
     return Table("What was found for each claim", columns, tuple(rows), (note,))

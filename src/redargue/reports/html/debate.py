@@ -43,7 +43,6 @@ from redargue.sanitize import counted, link_address, printable
 from redargue.verdicts import Metric, Verdict
 
 _LONGEST = 2000  # characters of a passage or an answer that are shown
-JUDGE = "judge"
 
 
 def shorten(text: str, length: int = _LONGEST) -> tuple[str, int]:
@@ -105,7 +104,8 @@ def answer(text: str, quotes: Sequence[Quote]) -> _Answer:
         if start >= (spans[-1][1] if spans else 0):
             spans.append((start, start + len(quote.text), quote))
     placed = [quote for _, _, quote in spans]
-    return _Answer(tuple(shown_parts(shown, spans)), cut, tuple(quote for quote in quotes if quote not in placed))
+    elsewhere = tuple(quote for quote in quotes if quote not in placed)
+    return _Answer(tuple(shown_parts(shown, spans)), cut, elsewhere)
 
 
 class _Turn(NamedTuple):
@@ -144,7 +144,8 @@ class Debate(NamedTuple):
 
     @property
     def judge_quotes(self) -> tuple[Quote, ...]:
-        return tuple(quote for quote in self.verdict.quotes if quote.agent == JUDGE) if self.verdict else ()
+        quotes = self.verdict.quotes if self.verdict else ()
+        return tuple(quote for quote in quotes if quote.agent == "judge")
 
 
 Line = Callable[..., Markup]
@@ -187,7 +188,8 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
 
 def turn_id(prefix: str, turn: _Turn) -> str:
     """The id of a turn's element: its agent's name may hold any character. Empty without a prefix."""
-    return f"{prefix}-{hashlib.sha256(turn.agent.encode(errors='replace')).hexdigest()[:12]}" if prefix else ""
+    name = hashlib.sha256(turn.agent.encode(errors="replace")).hexdigest()[:12]
+    return f"{prefix}-{name}" if prefix else ""
 
 
 def _layout_of(trace: Trace) -> Layout:
@@ -199,10 +201,10 @@ def _layout_of(trace: Trace) -> Layout:
 
 def _by_team(turns: Mapping[str, _Turn], layout: Layout) -> tuple[tuple[tuple[_Turn, ...], ...], tuple[_Turn, ...]]:
     """The turns of each column of several agents, and those of the other agents."""
-    teams = [[name for name in names if name in turns] for names in layout.columns.values() if len(names) > 1]
-    members = {name for names in teams for name in names}
-    columns = tuple(tuple(turns[name] for name in names) for names in teams if names)
-    return columns, tuple(turn for name, turn in turns.items() if name not in members)
+    teams = [names for names in layout.columns.values() if len(names) > 1]
+    columns = (tuple(turns[name] for name in names if name in turns) for names in teams)
+    others = tuple(turn for name, turn in turns.items() if not any(name in names for names in teams))
+    return tuple(filter(None, columns)), others
 
 
 def _lines(
@@ -241,12 +243,11 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         extensions=[Indentation],
     )
-    functions: tuple[Callable[..., object], ...] = (
-        *(answer, cell_class, colour, counted, letter, link_address, readable_text, shorten, turn_id),
-        *(phrases.citation_text, phrases.confidence_text, phrases.file_of, phrases.gap_sections, phrases.heading),
-        *(phrases.label_of, phrases.meaning_text, phrases.summary, phrases.unread_text, phrases.without_gaps),
-        *(words.notes, words.unread_file),
-    )
+    functions: list[Callable[..., object]] = [answer, cell_class, colour, counted, letter, link_address]
+    functions += [readable_text, shorten, turn_id, words.notes, words.unread_file]
+    functions += [phrases.citation_text, phrases.confidence_text, phrases.file_of, phrases.gap_sections]
+    functions += [phrases.heading, phrases.label_of, phrases.meaning_text, phrases.summary]
+    functions += [phrases.unread_text, phrases.without_gaps]
     shared.globals |= {function.__name__: function for function in functions}
     shared.globals |= {"Side": Side, "quote_status": phrases.QUOTE_STATUS}
     return shared
@@ -338,8 +339,8 @@ def run_page(run: SingleRun) -> str:
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
         view = verdict_view(item, verdict, events[item], limits)
-        shown_once = {"checked_on": date_text(run), "unread_files": run.unread_files}
-        return page("claim.html", title=verdict.claim.text[:80], view=view, further=further, **shown_once, **done)
+        done |= {"checked_on": date_text(run), "unread_files": run.unread_files, "further": further}
+        return page("claim.html", title=verdict.claim.text[:80], view=view, **done)
 
     citations = run.citations
     shared = Passages(0, events.values()) if run.text else None
