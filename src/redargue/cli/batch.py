@@ -16,21 +16,12 @@ import typer
 
 from redargue.batch import Tally, VerdictFiles, check_row
 from redargue.claims import Claim
+from redargue.cli import parameters
 from redargue.cli.arguments import checked_rows
 from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate, say_interrupted
 from redargue.cli.options import run_config, with_contexts
 from redargue.cli.output import JsonLines, log_to_stderr
-from redargue.cli.parameters import (
-    LedgerWait,
-    LogLevel,
-    Mapping,
-    OutputParameters,
-    RunParameters,
-    SearchParameters,
-    option,
-    with_parameters,
-)
 from redargue.cli.progress import Progress
 from redargue.errors import UsageError
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
@@ -47,33 +38,33 @@ from redargue.verifier import Verifier
 ONE_PROCESS = "leave out --workers and --engine"
 
 
-@with_parameters
+@parameters.with_parameters
 def batch(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .tsv, .json or .jsonl file; .gz too.")],
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Batch folder; the same command resumes the batch.")
     ],
-    mapping: Mapping = None,
-    options: RunParameters,
-    search: SearchParameters,
-    output: OutputParameters,
+    mapping: parameters.Mapping = None,
+    options: parameters.RunParameters,
+    search: parameters.SearchParameters,
+    output: parameters.OutputParameters,
     engine: Annotated[
         str, typer.Option(metavar="local|ray", help="Use several workers: local processes, or tasks of a Ray cluster.")
     ] = "",
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of workers; default: 2 processes, or one task per CPU.")
     ] = None,
-    ledger: Annotated[str, option("LEDGER", "Ledger of the workers: postgresql://… or a local file.")] = "",
-    ledger_wait: LedgerWait = 60.0,
+    ledger: Annotated[str, parameters.option("LEDGER", "Ledger of the workers: postgresql://… or a local file.")] = "",
+    ledger_wait: parameters.LedgerWait = 60.0,
     deferred: Annotated[
         bool,
         typer.Option("--deferred", help="Ask the model through the provider's batch endpoint: cheaper, within a day."),
     ] = False,
     poll: Annotated[
-        float, option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)
+        float, parameters.option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)
     ] = 30.0,
-    log_level: LogLevel = "warning",
+    log_level: parameters.LogLevel = "warning",
 ) -> None:
     """Verify the claims of a file.
 
@@ -155,7 +146,7 @@ class BatchOutput:
     folder: Path
     rows: Sequence[ClaimRow]
     refused: Sequence[RefusedRow]
-    options: OutputParameters
+    options: parameters.OutputParameters
     tally: Tally = field(default_factory=Tally)
     answers: Tally = field(default_factory=Tally)
 

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from redargue.cli import parameters
 from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
 from redargue.cli.output import JsonLines, print_json
-from redargue.cli.parameters import (
-    AsJson,
-    InputParameters,
-    OutputParameters,
-    RecordParameters,
-    RunParameters,
-    SearchParameters,
-    with_parameters,
-)
 from redargue.errors import UsageError
 from redargue.sanitize import printable
 
@@ -32,7 +24,7 @@ if TYPE_CHECKING:
 CLAIM_CONCURRENCY = 2  # claims
 
 
-@with_parameters
+@parameters.with_parameters
 def check(
     claim: Annotated[
         str,
@@ -44,12 +36,12 @@ def check(
         ),
     ],
     *,
-    reading: InputParameters,
-    options: RunParameters,
-    search: SearchParameters,
-    record: RecordParameters,
-    json: AsJson = False,
-    output: OutputParameters,
+    reading: parameters.InputParameters,
+    options: parameters.RunParameters,
+    search: parameters.SearchParameters,
+    record: parameters.RecordParameters,
+    json: parameters.AsJson = False,
+    output: parameters.OutputParameters,
 ) -> None:
     """Verify a claim, a file of claims, or a text.
 
@@ -81,7 +73,7 @@ def _verify(
     given: Input,
     spec: RunSpec,
     folder: Path | None,
-    output: OutputParameters,
+    output: parameters.OutputParameters,
     *,
     origin: Origin,
     concurrency: int,

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from redargue.cli import parameters
 from redargue.cli.check import CLAIM_CONCURRENCY
-from redargue.cli.parameters import (
-    AsJson,
-    InputParameters,
-    OutputParameters,
-    RecordParameters,
-    RunParameters,
-    SearchParameters,
-    with_parameters,
-)
 from redargue.sanitize import counted
 
 if TYPE_CHECKING:
@@ -23,16 +15,16 @@ if TYPE_CHECKING:
     from redargue.verifier import Verifier
 
 
-@with_parameters
+@parameters.with_parameters
 def estimate_costs(
     claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim, a text or a file, as for check.")],
     *,
-    reading: InputParameters,
-    options: RunParameters,
-    search: SearchParameters,
-    record: RecordParameters,
-    json: AsJson = False,
-    output: OutputParameters,
+    reading: parameters.InputParameters,
+    options: parameters.RunParameters,
+    search: parameters.SearchParameters,
+    record: parameters.RecordParameters,
+    json: parameters.AsJson = False,
+    output: parameters.OutputParameters,
     call_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a call.")] = 1.5,
     search_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a search.")] = 1.0,
 ) -> None:
@@ -71,6 +63,8 @@ def estimate_costs(
 
 
 def _print(estimated: Estimate, verifier: Verifier) -> None:
+    from redargue.cli.progress import duration
+
     backend = verifier.backend.name
     typer.echo(f"{counted(estimated.claims, 'claim')}; {verifier.method.name}, {backend} backend")
     typer.echo(f"{'':8}    calls  depth  searches   tokens in       out     price      time")
@@ -80,13 +74,7 @@ def _print(estimated: Estimate, verifier: Verifier) -> None:
         price = cost if backend == "chat" else "-"
         typer.echo(
             f"{name:8}{row.calls:>9,}{row.depth:>7}{row.searches:>10,}{row.prompt_tokens:>12,}"
-            f"{row.completion_tokens:>10,}{price:>10}{_duration(row.seconds):>10}"
+            f"{row.completion_tokens:>10,}{price:>10}{duration(row.seconds, digits=1):>10}"
         )
     for assumption in estimated.assumed:
         typer.echo(f"assumed: {assumption}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -36,7 +36,7 @@ def resumable(how: str = "") -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def say_interrupted(how: str = "") -> None:
+def say_interrupted(how: str) -> None:
     """Prints on a line of its own, because a terminal shows ^C where the cursor was."""
     start = "\n" if sys.stderr.isatty() else ""
     rest = f"; {how}" if how else ""

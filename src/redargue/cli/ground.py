@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.parameters import (
-    AsJson,
-    Fetch,
-    Offline,
-    OutputParameters,
-    RecordParameters,
-    RunParameters,
-    SearchParameters,
-    with_parameters,
-)
+from redargue.cli import parameters
 from redargue.errors import UnreadableFile, UsageError
 from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
@@ -33,7 +24,7 @@ if TYPE_CHECKING:
     from redargue.text.segment import Text
 
 
-@with_parameters
+@parameters.with_parameters
 def ground_answer(
     *,
     answer: Annotated[
@@ -59,12 +50,12 @@ def ground_answer(
     question: Annotated[
         str, typer.Option(metavar="TEXT|FILE", help="The question that was answered, or the dialogue before it.")
     ] = "",
-    fetch: Fetch = False,
-    offline: Offline = False,
-    options: RunParameters,
-    record: RecordParameters,
-    json: AsJson = False,
-    output: OutputParameters,
+    fetch: parameters.Fetch = False,
+    offline: parameters.Offline = False,
+    options: parameters.RunParameters,
+    record: parameters.RecordParameters,
+    json: parameters.AsJson = False,
+    output: parameters.OutputParameters,
 ) -> None:
     """Verify an answer against its source documents.
 
@@ -77,7 +68,7 @@ def ground_answer(
     from redargue.runs.manifest import Origin
 
     text = _answer(answer, kind, question, fetch=fetch, offline=offline)
-    spec = run_config(options, SearchParameters(offline=True), record.run)
+    spec = run_config(options, parameters.SearchParameters(offline=True), record.run)
     spec = spec.updated(offline=offline or not spec.model)  # a named language model may be called
     unread: list[UnreadFile] = []
     read = partial(_documents, unread=unread, fetch=fetch, offline=offline)

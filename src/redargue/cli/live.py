@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from redargue import events, words
-from redargue.claims import FREE_TEXT, Claim, LabelSet
+from redargue.claims import Claim, LabelSet
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import ProgressRate, duration, progress_bar
 from redargue.evidence import Passage, QuoteStatus
@@ -28,7 +28,7 @@ from redargue.verifier import Verifier
 MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
 
 
-def describe(event: events.Event, labels: LabelSet = FREE_TEXT) -> str:
+def describe(event: events.Event, labels: LabelSet) -> str:
     """The event in a line of words, for a terminal; empty for one that a person does not need to see.
 
     ``labels`` are those of the event's claim, which are then shown in plain words.
@@ -243,8 +243,8 @@ class Viewer:
     ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._output, self._named = claims, output, named
-        for note in (verifier.method.note(), _what_is_searched(verifier)):
-            if note and not output.quiet:
+        for note in () if output.quiet else (verifier.method.note(), _what_is_searched(verifier)):
+            if note:
                 self._console.print(Text(note), soft_wrap=True)
         self._animated = self._console.is_terminal and not output.quiet
         self._limits = verifier.method.limits(verifier.backend.stability)

@@ -173,8 +173,9 @@ def recheck_memory(
         for result in results:
             if result.outcome != "same":
                 number, passage = result.record.number, result.record.passage
-                about = f"{passage.title or passage.query}  {result.why}".rstrip()
-                typer.echo(printable(f"{result.outcome:<8} {number:>7}  {about}", lines=False))
+                about = f"{passage.title or passage.query}  {result.why}"
+                line = f"{result.outcome:<8} {number:>7}  {about}".rstrip()
+                typer.echo(printable(line, lines=False))
         said = ", ".join(f"{count:,} {name}" for name, count in totals.items())
         typer.echo(said or "nothing to do", err=True)
     if counts["failed"] or counts["no tool"]:

@@ -63,11 +63,11 @@ class ProgressRate:
         return max(claims * median(paces), now - self._finished[-1][0])
 
 
-def duration(seconds: float) -> str:
-    """``40 s``, ``12 min``, ``3.5 h``."""
+def duration(seconds: float, *, digits: int = 0) -> str:
+    """``40 s``, ``12 min``, ``3.5 h``; seconds and minutes have that many digits after the point."""
     if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+        return f"{seconds:.{digits}f} s"
+    return f"{seconds / 60:.{digits}f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def progress_bar(console: Console, *, disable: bool = False) -> Bar:

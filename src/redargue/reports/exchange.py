@@ -23,16 +23,14 @@ from redargue.reports.table import cut
 from redargue.sanitize import link_address, printable
 from redargue.verdicts import Verdict
 
-# W3C Web Annotation (Recommendation of 2017): each verdict as an annotation of the words that
-# make the claim.
-#
+# W3C Web Annotation (Recommendation of 2017): each verdict as an annotation of the words that make the claim.
 # Positions count Unicode code points, as the recommendation asks (section 4.2.5).
 
 BESIDE = 32  # characters before and after the words, by which they are found again in a changed text
 
 
-def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> str:
-    """A collection with one page; ``url`` is the address of the annotated page, by default the file's or the run's."""
+def web_annotation(run: SingleRun, file: Path | None, url: str) -> str:
+    """A collection with one page; ``url`` is the address of the annotated page; if empty, the file's or the run's."""
     if run.text is None and file is None:
         what = "an annotation needs a text that it is on, and this run checked claims"
         hint = "name the file of the claims (--file), or check a text"
@@ -101,8 +99,7 @@ def _identifier(run: str, part: str) -> str:
     return uuid.uuid5(uuid.NAMESPACE_URL, f"redargue:{run}#{part}").urn
 
 
-# Verdicts as schema.org ClaimReview (JSON-LD): one object per claim, with nothing in it that is
-# not known.
+# Verdicts as schema.org ClaimReview (JSON-LD): one object per claim, with nothing in it that is not known.
 
 
 class Signature(NamedTuple):
@@ -181,15 +178,13 @@ def claim_reviews(verdicts: Iterable[Verdict], signature: Signature) -> str:
     return text.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&"}) + "\n"
 
 
-# JUnit XML, which continuous integration shows as tests: one test case per claim.
-#
-# A refuted or unsupported claim is a failure. One that was not checked is an error: most
-# readers take a skipped test for a passed one.
+# JUnit XML, which continuous integration shows as tests: one test case per claim. A refuted or unsupported claim is a
+# failure. One that was not checked is an error: most readers take a skipped test for a passed one.
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(run: SingleRun, file: Path | None = None) -> str:
+def junit(run: SingleRun, file: Path | None) -> str:
     """One test suite; ``file`` is the file that was checked."""
     found = findings(run, file)
     failures = sum(finding.rule in ("refuted", "unsupported") for finding in found)
@@ -230,16 +225,14 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("", printable(text))
 
 
-# SARIF 2.1.0 (OASIS): what code hosts show beside the lines of a text.
-#
-# Only what is refuted, unsupported or unchecked is a result. Columns and offsets count Unicode
-# code points.
+# SARIF 2.1.0 (OASIS): what code hosts show beside the lines of a text. Only what is refuted, unsupported or
+# unchecked is a result. Columns and offsets count Unicode code points.
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: dict[Rule, str] = {"refuted": "error", "unsupported": "warning", "unchecked": "note"}
 
 
-def sarif(run: SingleRun, file: Path | None = None) -> str:
+def sarif(run: SingleRun, file: Path | None) -> str:
     """The log of one run; ``file`` is the file that was checked, by default the text itself is in the log."""
     text = checked_text(run, file)
     artifact: dict[str, object] = {"location": {"uri": uri_of(run, file)}, "sourceLanguage": "text"}

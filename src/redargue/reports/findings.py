@@ -75,7 +75,7 @@ def _quotation(quote: Quote) -> str:
     return f"“{shown}”" + (f" — {place}" if place else "")
 
 
-def findings(run: SingleRun, file: Path | None = None) -> list[ReportFinding]:
+def findings(run: SingleRun, file: Path | None) -> list[ReportFinding]:
     """The claims of a run in their order, then the sentences that were not checked.
 
     ``file`` is the file that was checked: without a text, the claims are looked up in it; with one, it has to be equal.

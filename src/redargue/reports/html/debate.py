@@ -24,14 +24,7 @@ from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.base import Layout
 from redargue.methods.strangers import recorded_method
-from redargue.reports import phrases, reproducibility
-from redargue.reports.annotated_text import (
-    annotated_sentences,
-    readable_text,
-    shown_parts,
-    text_outcome,
-    unchecked_table,
-)
+from redargue.reports import annotated_text, phrases, reproducibility
 from redargue.reports.folders import further_tables
 from redargue.reports.load import CLAIMS_SHOWN, SingleRun, Trace, traces
 from redargue.reports.overview import by_risk, counts_text, date_text, run_rows, title_of
@@ -85,7 +78,7 @@ class Passages:
         text = self.by_sha[sha].text
         spans = self._spans.get(sha, [])
         shown, cut = shorten(text, max([_LONGEST, *(end for _, end, _ in spans)]))
-        return [part for part in shown_parts(shown, spans) if part[0]], cut
+        return [part for part in annotated_text.shown_parts(shown, spans) if part[0]], cut
 
 
 class _Answer(NamedTuple):
@@ -105,7 +98,7 @@ def answer(text: str, quotes: Sequence[Quote]) -> _Answer:
             spans.append((start, start + len(quote.text), quote))
     placed = [quote for _, _, quote in spans]
     elsewhere = tuple(quote for quote in quotes if quote not in placed)
-    return _Answer(tuple(shown_parts(shown, spans)), cut, elsewhere)
+    return _Answer(tuple(annotated_text.shown_parts(shown, spans)), cut, elsewhere)
 
 
 class _Turn(NamedTuple):
@@ -244,7 +237,7 @@ def environment() -> Environment:
         extensions=[Indentation],
     )
     functions: list[Callable[..., object]] = [answer, cell_class, colour, counted, letter, link_address]
-    functions += [readable_text, shorten, turn_id, words.notes, words.unread_file]
+    functions += [annotated_text.readable_text, shorten, turn_id, words.notes, words.unread_file]
     functions += [phrases.citation_text, phrases.confidence_text, phrases.file_of, phrases.gap_sections]
     functions += [phrases.heading, phrases.label_of, phrases.meaning_text, phrases.summary]
     functions += [phrases.unread_text, phrases.without_gaps]
@@ -371,10 +364,11 @@ def text_parts(run: SingleRun) -> dict[str, object]:
     if run.text is None:
         return {"text": ""}
     text, extraction = run.text
+    spans = annotated_text.annotated_sentences(run, extraction)
     return {
         "text": text.text,
         "context": text.context,
-        "parts": list(shown_parts(text.text, annotated_sentences(run, extraction))),
-        "unchecked": unchecked_table(text, extraction) if extraction.unchecked else None,
-        "outcome": text_outcome(run),
+        "parts": list(annotated_text.shown_parts(text.text, spans)),
+        "unchecked": annotated_text.unchecked_table(text, extraction) if extraction.unchecked else None,
+        "outcome": annotated_text.text_outcome(run),
     }
