@@ -76,8 +76,7 @@ def read_input(
         raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, _KINDS))
     if fetch and is_web_address(argument):
         if kind in ("claim", "claims"):
-            what, hint = f"a page is a text: {argument!r}", "drop --as, or choose text"
-            raise UsageError(what, where="--as", hint=hint)
+            raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")
         note = f"{printable(argument, lines=False)} is read as a text, claim by claim"
         text = fetch_text(argument, kind or "text", question, offline=spec.offline)
         return Input(text, note=note)

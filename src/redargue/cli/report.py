@@ -79,8 +79,7 @@ def write_report(
         return
     given = {"method": method, "adjudicated": adjudicated, "file": file, "url": url}
     signature = read_signature(author, url, date) if written == "claimreview" else None
-    # An adjudication queue is CSV or JSON Lines.
-    csv = out is not None and out.suffix.lower() == ".csv"
+    csv = out is not None and out.suffix.lower() == ".csv"  # of an adjudication queue
     text = render(find_run(run), written, csv=csv, signature=signature, **given)
     if out is None:
         sys.stdout.write(text)
