@@ -7,6 +7,7 @@ The weights were chosen, and the probabilities thereby calibrated, on even rows 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import permutations
 from math import exp, log
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -51,15 +52,17 @@ def strength(probability: float, cosine: float) -> float:
     return probability * min(1.0, max(0.0, (cosine - FAR) / (NEAR - FAR)))
 
 
-def source_scores(scores: Iterable[tuple[Passage, SourceScore]]) -> tuple[SourceScore, ...]:
-    """The maximum score of each independent source.
+def source_scores(
+    scores: Iterable[tuple[Passage, SourceScore]], *, publishers_once: bool = True
+) -> tuple[SourceScore, ...]:
+    """The maximum score of each independent source; else of each passage.
 
     Passages that share a source's name are one source, and so are passages that a third one links: false metadata can
     join sources but never split them. A joined source scores as high as its strongest passage.
     """
     sources: list[tuple[frozenset[str], SourceScore]] = []
     for passage, score in scores:
-        names = _source_names(passage)
+        names = _source_names(passage) if publishers_once else frozenset({passage.sha256})
         for source in [source for source in sources if source[0] & names]:
             sources.remove(source)
             names, score = names | source[0], max_score(score, source[1])
@@ -150,6 +153,5 @@ def with_parts(whole: Entailment, parts: Sequence[Entailment], *, complete: bool
 
 def conflict(scores: Sequence[SourceScore]) -> bool:
     """Whether one source strongly supports the claim and another strongly refutes it."""
-    return any(
-        one.supports > STRONG and other.refutes > STRONG for one in scores for other in scores if one is not other
-    )
+    pairs = permutations(scores, 2)
+    return any(one.supports > STRONG and other.refutes > STRONG for one, other in pairs)

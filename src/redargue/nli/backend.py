@@ -16,7 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
-from redargue.caveats import ClaimPart, Difference, Leaning, Noted
+from redargue.caveats import ClaimPart, Leaning, Noted
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage, cited
@@ -26,7 +26,7 @@ from redargue.nli.careful import CarefulReader, CarefulWeights, careful_weights
 from redargue.nli.consistency import check_consistency
 from redargue.nli.loop_bridge import in_thread
 from redargue.nli.questions import EndpointSpec
-from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
+from redargue.nli.reader import SHOWN, Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS_FOLDER as BUNDLED
 from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel, shared, tally
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
@@ -101,10 +101,15 @@ class EmbeddedBackend:
     def identity(self) -> str:
         manifest = json.loads((BUNDLED / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
-        parts += [f"reader {self._user_reader.sha256[:12]}"] if self._user_reader else []
-        parts += [f"careful {self._careful.sha256[:12]}"] if self._careful else []
-        parts += [f"decides from {self._least:g}"] if self._least is not None else []
-        return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
+        if self._user_reader:
+            parts.append(f"reader {self._user_reader.sha256[:12]}")
+        if self._careful:
+            parts.append(f"careful {self._careful.sha256[:12]}")
+        if self._least is not None:
+            parts.append(f"decides from {self._least:g}")
+        if not self._publishers_once:
+            parts.append("every passage a voice")
+        return "embedded:" + ",".join(parts)
 
     def can(self, task: type[AnyTask]) -> bool:
         return perform.dispatch(task) is not perform.dispatch(object)
@@ -153,7 +158,7 @@ class EmbeddedBackend:
             return CarefulReader(
                 self.embedder,
                 self.entailment,
-                _careful_model(self._careful, self._threads),
+                _cross_encoder(self._careful, self._threads),
                 weights=self._careful.weights,
                 publishers_once=self._publishers_once,
                 least=own if self._least is None else dict.fromkeys(own, self._least),
@@ -168,10 +173,7 @@ class EmbeddedBackend:
 
     @cached_property
     def entailment(self) -> EntailmentModel:
-        if self._user_reader:
-            return self._user_reader
-        with _loading:
-            return _entailment(self._threads)
+        return self._user_reader or _cross_encoder(None, self._threads)
 
 
 def _reply(answers: Sequence[Frozen]) -> Reply[Any]:
@@ -181,19 +183,14 @@ def _reply(answers: Sequence[Frozen]) -> Reply[Any]:
 _loading = Lock()  # several threads may ask for the model first
 
 
-@cache
-def _entailment(threads: int) -> CrossEncoder:
-    return CrossEncoder(threads=threads)
-
-
-def _careful_model(weights: CarefulWeights, threads: int) -> CrossEncoder:
+def _cross_encoder(weights: CarefulWeights | None, threads: int) -> CrossEncoder:
     with _loading:
-        return _model_of(weights, threads)
+        return _loaded(weights, threads)
 
 
 @cache
-def _model_of(weights: CarefulWeights, threads: int) -> CrossEncoder:
-    return weights.model(threads=threads)
+def _loaded(weights: CarefulWeights | None, threads: int) -> CrossEncoder:
+    return weights.model(threads=threads) if weights else CrossEncoder(threads=threads)
 
 
 @singledispatch
@@ -230,8 +227,7 @@ def _answer(task: AnswerClaim, backend: EmbeddedBackend) -> Answer:
     answer = compose_answer(task.claim, task.passages, backend)
     undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
     if undecided and not task.passages and task.others:
-        quotations = tuple(Passage(text=text) for text in quotations_of(task.others))
-        answer = compose_answer(task.claim, quotations, backend).model_copy(update={"quotes": ()})
+        answer = compose_answer(task.claim, _quoted(task.others), backend).model_copy(update={"quotes": ()})
     return _read_again(task, answer)
 
 
@@ -239,8 +235,11 @@ def _answer(task: AnswerClaim, backend: EmbeddedBackend) -> Answer:
 def _judge(task: JudgeDebate, backend: EmbeddedBackend) -> Answer:
     passages = tuple(passage for turn in task.history for passage in turn.passages)
     answers = tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in task.history)
-    passages = passages or tuple(Passage(text=text) for text in quotations_of(answers))
-    return _read_again(task, compose_answer(task.claim, passages, backend))
+    return _read_again(task, compose_answer(task.claim, passages or _quoted(answers), backend))
+
+
+def _quoted(answers: tuple[OtherAnswer, ...]) -> tuple[Passage, ...]:
+    return tuple(Passage(text=text) for text in quotations_of(answers))
 
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
@@ -284,14 +283,14 @@ def answer_from(reading: Reading, claim: Claim) -> Answer:
 
 def _noted(reading: Reading, meaning: Meaning) -> Noted:
     """Where a sentence contradicts the claim; what its parts are; the probabilities of the sides of an open claim."""
-    differences: tuple[Difference, ...] = ()
+    if meaning is Meaning.SUPPORTED:
+        return Noted()
     parts: tuple[ClaimPart, ...] = ()
-    if meaning is not Meaning.SUPPORTED:
-        readings = (reading, *reading.parts)
-        differences = next((each.contradiction.differences for each in readings if each.contradiction), ())
-        if any(said in _OTHER for said in reading.said_of_parts):
-            named = zip(reading.parts, reading.said_of_parts, strict=True)
-            parts = tuple(ClaimPart(text=part.statement, meaning=said) for part, said in named)
+    readings = (reading, *reading.parts)
+    differences = next((each.contradiction.differences for each in readings if each.contradiction), ())
+    if any(said in _OTHER for said in reading.said_of_parts):
+        named = zip(reading.parts, reading.said_of_parts, strict=True)
+        parts = tuple(ClaimPart(text=part.statement, meaning=said) for part, said in named)
     supports, refutes, _ = reading.probabilities()
     leans = meaning is Meaning.NOT_ENOUGH and max(supports, refutes) >= LEANS
     leaning = Leaning(supports=round(supports, 6), refutes=round(refutes, 6)) if leans else None
@@ -366,13 +365,12 @@ def _check(statement: str, windows: list[str], context: str, backend: EmbeddedBa
         return CheckedStatement(statement=statement, reason="part of the context", verdict=1)
     plain = statement.removeprefix(NOT).removeprefix(UNSETTLED)
     judgements = backend.entailment.read([(plain, window) for window in windows])
-    support = max((judgement.supports for judgement in judgements), default=0.0)
-    refute = max((judgement.refutes for judgement in judgements), default=0.0)
-    match check_consistency(plain, sentences(context)).verdict:
-        case "supported":
-            support, refute = 1.0, 0.0
-        case "contradicted":
-            support, refute = 0.0, 1.0
+    compared = check_consistency(plain, sentences(context)).verdict
+    if compared in ("supported", "contradicted"):
+        support, refute = float(compared == "supported"), float(compared == "contradicted")
+    else:
+        support = max((judgement.supports for judgement in judgements), default=0.0)
+        refute = max((judgement.refutes for judgement in judgements), default=0.0)
     if statement.startswith(NOT):
         holds = refute > max(support, 0.5)
     elif statement.startswith(UNSETTLED):
@@ -459,7 +457,6 @@ _STOP_WORDS = frozenset(
 )
 
 
-SPEAKS = 0.5  # strength from which a sentence speaks for a side
 _OTHER = {Meaning.SUPPORTED: Meaning.REFUTED, Meaning.REFUTED: Meaning.SUPPORTED}
 
 
@@ -479,6 +476,6 @@ def _read_passages(task: ReadPassages, backend: EmbeddedBackend) -> ReaderAnswer
 def _opposing(reading: Reading, decided: Meaning) -> tuple[str, ...]:
     """The strongest sentence of the other side; none for an open claim, or one that a sentence repeats or denies."""
     other = _OTHER.get(decided)
-    if other is None or reading.copy or reading.contradiction or reading.strongest(other) <= SPEAKS:
+    if other is None or reading.copy or reading.contradiction or reading.strongest(other) <= SHOWN:
         return ()
     return quotes_of(reading.best(other, 1))

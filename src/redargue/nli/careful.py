@@ -25,8 +25,17 @@ from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
 from redargue.nli.claim_parts import claim_parts
 from redargue.nli.holders import BY_ORDER, twin
-from redargue.nli.reader import SHOWN, Candidate, Reader, Reading, ScoredSpan, SourcedSentence
-from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
+from redargue.nli.reader import (
+    SHOWN,
+    Candidate,
+    Reader,
+    Reading,
+    ScoredSpan,
+    SourcedSentence,
+    joined_candidate,
+    without_support,
+)
+from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training
@@ -104,9 +113,6 @@ class CarefulReader(Reader):
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
         """The reading; of a claim that joins several facts, its parts are read as well."""
         reading, parts = super().read(claim, passages), claim_parts(claim)
-        if not parts.texts:
-            return reading
-
         return replace(reading, read_parts=partial(self._parts, parts.texts, passages), complete=parts.complete)
 
     def _parts(self, texts: Sequence[str], passages: Sequence[Passage]) -> tuple[Reading, ...]:
@@ -119,12 +125,12 @@ class CarefulReader(Reader):
         alone = [each for each in candidates if each.kind == "sentence" and not each.before]
         if not alone:
             return ()
-        skimmed = self._judged(claim, alone, self._far(claim, alone), self._entailment)
-        order = sorted(range(len(alone)), key=lambda at: -_promise(skimmed[at]))
-        picked = [alone[at] for at in order[:PICKED]]
+        skimmed = self._judged(claim, alone, self._nearness(claim, [each.text for each in alone]), self._entailment)
+        order = [alone[at] for at in sorted(range(len(alone)), key=lambda at: -_promise(skimmed[at]))]
+        picked, joined = order[:PICKED], joined_candidate(order)
         contexts = {at: text for at, one in enumerate(picked[:IN_CONTEXT]) if (text := _in_context(one, candidates))}
-        texts = [*picked, *contexts.values(), *_two_passages([alone[at] for at in order])]
-        read = self._judged(claim, texts, self._far(claim, texts), self._careful)
+        texts = [*picked, *contexts.values(), *([joined] if joined else [])]
+        read = self._judged(claim, texts, self._nearness(claim, [each.text for each in texts]), self._careful)
         spans = self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
         for place, at in enumerate(contexts, len(picked)):
             if _repeats(spans[place], spans[at]):
@@ -138,17 +144,14 @@ class CarefulReader(Reader):
             if span.judgement.supports > SHOWN:
                 text = parsed(" ".join(sentence.quote for sentence in each.cited))
                 if BY_ORDER.search(text.text) and bind(parsed(claim), text).finding != "bound":
-                    spans[at] = _unsupported(span)
+                    spans[at] = replace(span, judgement=without_support(span.judgement))
                 elif other := twin(parsed(claim), text):
                     found[at] = other, each.text
         judgements = self._careful.read(list(found.values()))
         for at, judgement in zip(found, judgements, strict=True):
             if judgement.supports > SHOWN:
-                spans[at] = _unsupported(spans[at])
+                spans[at] = replace(spans[at], judgement=without_support(spans[at].judgement))
         return spans
-
-    def _far(self, claim: str, candidates: Sequence[Candidate]) -> list[float]:
-        return self._nearness(claim, [candidate.text for candidate in candidates])
 
 
 def source_kind(passages: Sequence[Passage]) -> SourceKind:
@@ -202,21 +205,6 @@ def _together(before: SourcedSentence, sentence: SourcedSentence) -> SourcedSent
     if start < 0 or at < 0 or text[after:at].strip():
         return None
     return SourcedSentence(text[start : at + len(sentence.quote)], sentence.passage)
-
-
-def _two_passages(order: Sequence[Candidate]) -> list[Candidate]:
-    """The most promising sentence and that of another passage as one text; empty if there is only one passage."""
-    first = order[0]
-    for second in order[1:]:
-        if second.cited[0].passage.sha256 != first.cited[0].passage.sha256:
-            text = f"{first.text} {second.text}"
-            return [Candidate("joined", (*first.cited, *second.cited), text)]
-    return []
-
-
-def _unsupported(span: ScoredSpan) -> ScoredSpan:
-    supports, refutes, neither = span.judgement
-    return replace(span, judgement=Entailment(0.0, refutes, supports + neither))
 
 
 def _repeats(context: ScoredSpan, alone: ScoredSpan) -> bool:

@@ -156,14 +156,15 @@ class Reading:
     @cached_property
     def copy(self) -> SourcedSentence | None:
         """The sentence that repeats the claim, unless another passage contradicts it."""
-        copies = [comparison.sentence for comparison in self.comparisons if not comparison.differences]
-        return copies[0] if copies and len(copies) == len(self.comparisons) else None
+        if not self.comparisons or any(each.differences for each in self.comparisons):
+            return None
+        return self.comparisons[0].sentence
 
     @cached_property
     def contradiction(self) -> _Comparison | None:
         """The first sentence that contradicts the claim in a named point, unless another passage repeats it."""
-        contradictions = [comparison for comparison in self.comparisons if comparison.differences]
-        return contradictions[0] if contradictions and len(contradictions) == len(self.comparisons) else None
+        contradicted = self.comparisons and all(each.differences for each in self.comparisons)
+        return self.comparisons[0] if contradicted else None
 
     @cached_property
     def source_scores(self) -> tuple[SourceScore, ...]:
@@ -174,21 +175,9 @@ class Reading:
     def _careful(self) -> bool:
         return any(span.careful for span in self.spans)
 
-    @cached_property
-    def joined(self) -> SourceScore:
-        """The score of two passages' sentences read as one text, where the small model reads; else no signal."""
-        if self._careful:
-            return NO_SIGNAL  # a text like any other to the large model
-        return reduce(max_score, (span.scores for span in self.spans if span.kind == "joined"), NO_SIGNAL)
-
     def _scores_of(self, *kinds: SpanKind) -> tuple[SourceScore, ...]:
         scores = [(span.cited[0].passage, span.scores) for span in self.spans if span.kind in kinds]
-        if self.publishers_once:
-            return source_scores(scores)
-        by_passage: dict[str, SourceScore] = {}
-        for passage, score in scores:
-            by_passage[passage.sha256] = max_score(by_passage.get(passage.sha256, NO_SIGNAL), score)
-        return tuple(by_passage.values())
+        return source_scores(scores, publishers_once=self.publishers_once)
 
     def strongest(self, meaning: Meaning) -> float:
         """The strength of what may be quoted, in [0, 1]: the strongest span, or one of each part; 0 if nothing is.
@@ -215,28 +204,31 @@ class Reading:
 
     @property
     def features(self) -> tuple[float, ...]:
-        whole = [span for span in self.spans if (span.careful if self._careful else span.kind == "passage")]
-        relevance = max((span.relevance for span in whole), default=0.0)
+        if self._careful:  # two passages' sentences are a text like any other to the large model
+            whole, joined = [span for span in self.spans if span.careful], []
+        else:
+            whole = [span for span in self.spans if span.kind == "passage"]
+            joined = [span.scores for span in self.spans if span.kind == "joined"]
         return aggregation_features(
             self.source_scores,
             self._scores_of("passage", "skimmed"),
-            self.joined,
-            relevance,
+            reduce(max_score, joined, NO_SIGNAL),
+            max((span.relevance for span in whole), default=0.0),
             self.lexical,
             contradicted=self.contradiction is not None,
         )
 
-    def probabilities(self, weights: Weights | None = None) -> Entailment:
+    def probabilities(self) -> Entailment:
         """Calibrated probabilities; a copy of the claim supports it, and a named contradiction excludes support."""
         if self.copy:
             return COPIED
-        whole = probabilities(self.features, weights or self.weights)
+        whole = probabilities(self.features, self.weights)
         if self.contradiction:
             _, refutes, neither = whole
             return Entailment(0.0, refutes / (refutes + neither), neither / (refutes + neither))
         if not self.parts:
             return whole
-        return with_parts(whole, [part.probabilities(weights) for part in self.parts], complete=self.complete)
+        return with_parts(whole, [part.probabilities() for part in self.parts], complete=self.complete)
 
     def best(self, meaning: Meaning, count: int) -> tuple[SourcedSentence, ...]:
         """The distinct sentences that express a decided meaning most strongly, or else those nearest to the claim.
@@ -252,19 +244,19 @@ class Reading:
             shown = (sentence for part in telling for sentence in part.best(meaning, 1))
             return tuple(dict.fromkeys(shown))[: max(count, len(telling))]
         spans = [span for span in self.spans if span.kind in ("sentence", "joined")]  # what was read is quoted
-        checked = self.contradiction.sentence if meaning is Meaning.REFUTED and self.contradiction else None
-        says: Callable[[ScoredSpan], float] = (
-            (lambda span: span.strength(meaning)) if meaning in _DECIDED else (lambda span: span.nearness)
-        )
+
+        def says(span: ScoredSpan) -> float:
+            return span.strength(meaning) if meaning in _DECIDED else span.nearness
+
         alone = {span.cited[0].quote: says(span) for span in spans if span.kind == "sentence" and not span.before}
+        order = sorted(spans, key=says, reverse=True)
         if meaning in _DECIDED:
-            order = sorted(spans, key=lambda span: -span.strength(meaning))
-            strong = [span for span in order if span.strength(meaning) > SHOWN]
+            strong = [span for span in order if says(span) > SHOWN]
             # joined sentences are quoted only if none is strong alone: one of the two may say nothing about the claim
             order = [span for span in strong if span.kind == "sentence"] or strong or order[:1]
-        else:
-            order = sorted(spans, key=lambda span: -span.nearness)
-        by_quote = {checked.quote: checked} if checked else {}
+        by_quote: dict[str, SourcedSentence] = {}
+        if meaning is Meaning.REFUTED and self.contradiction:
+            by_quote[self.contradiction.sentence.quote] = self.contradiction.sentence
         for span in order:
             # of two sentences that were read as one text, the one that says more by itself is quoted
             first, cited = span.before, span.cited
@@ -347,15 +339,19 @@ class Reader:
             if not texts:
                 continue
             candidates += _candidates(passage, texts, nearest)
-            asserted = [texts[i] for i in sorted(nearest) if not only_framed(claim, texts[i])]
-            if asserted := [text for text in asserted if not is_of_another(claim, text)]:
+            near = (texts[i] for i in sorted(nearest))
+            if asserted := [text for text in near if not (only_framed(claim, text) or is_of_another(claim, text))]:
                 compared.append((passage.title, asserted))
-            if compared_words := _compared(claim, texts, passage):
-                comparisons.append(compared_words)
-        read_spans, compare_words = partial(self._spans, claim, candidates), partial(_by_words, claim, compared)
-        found = tuple(comparisons)
-        least = self.least_for(passages)
-        return Reading(read_spans, compare_words, self._publishers_once, self._weights, found, least)
+            if comparison := _compared(claim, texts, passage):
+                comparisons.append(comparison)
+        return Reading(
+            read_spans=partial(self._spans, claim, candidates),
+            compare_words=partial(_by_words, claim, compared),
+            publishers_once=self._publishers_once,
+            weights=self._weights,
+            comparisons=tuple(comparisons),
+            least=self.least_for(passages),
+        )
 
     def least_for(self, passages: Sequence[Passage]) -> float:
         """The probability of a side, in [0, 1], below which a claim beside these passages is left open."""
@@ -366,7 +362,8 @@ class Reader:
         if not candidates:
             return ()
         nearness = self._nearness(claim, [candidate.text for candidate in candidates])
-        if joined := joined_candidate(candidates, nearness):
+        order = sorted(range(len(candidates)), key=lambda i: -nearness[i])
+        if joined := joined_candidate([candidates[i] for i in order if candidates[i].kind == "sentence"]):
             candidates = [*candidates, joined]
             nearness += self._nearness(claim, [joined.text])
         return self._judged(claim, candidates, nearness, self._entailment)
@@ -378,25 +375,15 @@ class Reader:
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
         pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
-        read = zip(pairs, model.read(pairs), strict=True)
-        judgements = dict(
-            zip(near, (_as_asserted(claim, text, judgement) for (_, text), judgement in read), strict=True)
-        )
-        found = zip(pairs, model.relevance(pairs), strict=True)
-        relevances = dict(
-            zip(near, (_relevance(claim, text, relevance) for (_, text), relevance in found), strict=True)
-        )
-        return tuple(
-            ScoredSpan(
-                candidate.cited,
-                nearness[i],
-                judgements.get(i, _UNREAD),
-                candidate.kind,
-                relevances.get(i, 0.0),
-                candidate.before,
+        found = zip(near, model.read(pairs), model.relevance(pairs), strict=True)
+        judged = {i: _as_asserted(claim, candidates[i].text, *said) for i, *said in found}
+        spans = []
+        for i, candidate in enumerate(candidates):
+            judgement, relevance = judged.get(i, (_UNREAD, 0.0))
+            spans.append(
+                ScoredSpan(candidate.cited, nearness[i], judgement, candidate.kind, relevance, candidate.before)
             )
-            for i, candidate in enumerate(candidates)
-        )
+        return tuple(spans)
 
     def _nearness(self, claim: str, texts: Sequence[str]) -> list[float]:
         vectors = self._embedder.encode([claim, *texts])
@@ -424,23 +411,25 @@ def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison
     return _Comparison(SourcedSentence(texts[result.sentence], passage), result.differences)
 
 
-def _as_asserted(claim: str, text: str, judgement: Entailment) -> Entailment:
-    """The judgement, without support by a text that only says that someone claims or denies it.
+def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float) -> tuple[Entailment, float]:
+    """The judgement, without support by a text that only says that someone claims or denies it; and the relevance.
 
     Nor does a text refute a claim by the number of something else, nor decide one about another numbered thing.
     """
+    framed = only_framed(claim, text)
+    if framed:  # it is about the claim, and decides nothing
+        relevance = min(relevance, RELEVANT)
     if is_of_another(claim, text):
-        return _UNREAD
-    if counts_something_else(parsed(claim), parsed(text)):
-        return Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
-    if not only_framed(claim, text):
-        return judgement
+        judgement = _UNREAD
+    elif counts_something_else(parsed(claim), parsed(text)):
+        judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
+    elif framed:
+        judgement = without_support(judgement)
+    return judgement, relevance
+
+
+def without_support(judgement: Entailment) -> Entailment:
     return Entailment(0.0, judgement.refutes, judgement.supports + judgement.neither)
-
-
-def _relevance(claim: str, text: str, relevance: float) -> float:
-    """The relevance; such a text is about the claim, and decides nothing."""
-    return min(relevance, RELEVANT) if only_framed(claim, text) else relevance
 
 
 def _by_words(claim: str, compared: Sequence[tuple[str, Sequence[str]]]) -> SourceScore:
@@ -468,10 +457,9 @@ def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) 
     ]
 
 
-def joined_candidate(candidates: Sequence[Candidate], nearness: Sequence[float]) -> Candidate | None:
-    """The nearest sentences of two passages as one text; None if there is only one."""
-    order = sorted(range(len(candidates)), key=lambda i: -nearness[i])
-    first, *others = [candidates[i] for i in order if candidates[i].kind == "sentence"]
+def joined_candidate(order: Sequence[Candidate]) -> Candidate | None:
+    """The first sentence and the next one of another passage as one text; None if there is only one passage."""
+    first, *others = order
     for second in others:
         if second.cited[0].passage.sha256 != first.cited[0].passage.sha256:
             return Candidate("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
