@@ -23,6 +23,7 @@ def only(text: str) -> Quantity:
         ("one and a half million", "1,500,000"),
         ("half a million", "500,000"),
         ("a dozen", "12"),
+        ("half a dozen boats", "6 boats"),
         ("two hundred and five", "205"),
         ("38 %", "38 percent"),
         ("38%", "38 per cent"),

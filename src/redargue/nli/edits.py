@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from redargue.nli.alignment import Parsed, are_opposites, same_things
 from redargue.nli.grammar import NEGATORS, stem
 from redargue.nli.holders import DATES, coded_in, is_label, tokens_of
-from redargue.nli.quantities import NO_NOUNS, Quantity, Relation, base_units, relation
+from redargue.nli.quantities import Quantity, Relation, base_units, relation
 
 Kin = Literal["same", "number", "opposite", "quantifier", "modality"]
 
@@ -238,7 +238,7 @@ def _names(text: Parsed) -> list[Quantity]:
         elif leading := _LEADING.search(text.text, max(0, token.start - 12), token.start):
             dimension = _NAME + leading[1].lower()
             written = text.text[token.start : token.end]
-            found.append(Quantity(dimension, 0.0, 0.0, "", NO_NOUNS, written, token.start, token.end))
+            found.append(Quantity(dimension, 0.0, 0.0, text=written, start=token.start, end=token.end))
         else:
             continue
         end = token.end

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
 from text_to_num import find_numbers
@@ -25,6 +25,9 @@ Relation = Literal["equal", "compatible", "unequal"]
 TOLERANCE = 1e-6
 UNIT_TOLERANCE = 0.015  # between two units: "60 days" and "2 months", "5 km" and "3.1 miles"
 APPROXIMATE = 0.1
+
+
+NO_NOUNS: frozenset[str] = frozenset()
 
 
 class Quantity(NamedTuple):
@@ -43,11 +46,11 @@ class Quantity(NamedTuple):
     dimension: str
     low: float
     high: float
-    unit: str
-    nouns: frozenset[str]
-    text: str
-    start: int
-    end: int
+    unit: str = ""
+    nouns: frozenset[str] = NO_NOUNS
+    text: str = ""
+    start: int = 0
+    end: int = 0
     approximate: bool = False
 
 
@@ -196,15 +199,17 @@ _NUMBER = (
 _SCALE = r"(?:[ -]?(?:thousand|million|billion|trillion|dozen|hundred|mn|bn|k)(?![^\W\d_])|m(?![\w²³/]))"
 _SYMBOL = r"(?:US\$|[$€£¥]|(?:EUR|USD|GBP|CHF|JPY)\u00a0?)"
 _SIGNS = {
-    "at least": ">=", "not less than": ">=", "no less than": ">=", "no fewer than": ">=", "a minimum of": ">=",
-    "minimum": ">=", "≥": ">=", "more than": ">", "over": ">", "above": ">", "greater than": ">", "exceeding": ">",
-    "exceeds": ">", "exceeded": ">", "longer than": ">", "older than": ">", "larger than": ">", "higher than": ">",
-    ">": ">", "upwards of": ">", "better than": ">", "up to": "<=", "at most": "<=", "no more than": "<=",
-    "not more than": "<=", "a maximum of": "<=", "maximum": "<=", "≤": "<=", "less than": "<", "fewer than": "<",
-    "under": "<", "below": "<", "lower than": "<", "younger than": "<", "shorter than": "<", "<": "<", "nearly": "~",
-    "almost": "~", "just under": "~", "just over": "~", "about": "~", "around": "~", "roughly": "~", "some": "~",
-    "approximately": "~", "c.": "~", "circa": "~", "~": "~", "not exceeding": "<=", "within": "<=",
-}  # fmt: skip
+    lead: sign
+    for sign, leads in {
+        ">=": "at least|not less than|no less than|no fewer than|a minimum of|minimum|≥",
+        ">": "more than|over|above|greater than|exceeding|exceeds|exceeded|longer than|older than"
+        "|larger than|higher than|>|upwards of|better than",
+        "<=": "up to|at most|no more than|not more than|a maximum of|maximum|≤|not exceeding|within",
+        "<": "less than|fewer than|under|below|lower than|younger than|shorter than|<",
+        "~": "nearly|almost|just under|just over|about|around|roughly|some|approximately|c.|circa|~",
+    }.items()
+    for lead in leads.split("|")
+}
 _LEAD = "|".join(re.escape(lead) for lead in sorted(_SIGNS, key=len, reverse=True))
 _MEASURE = re.compile(
     rf"(?P<symbol>{_SYMBOL})?(?P<minus>(?<![\w\d])[-−])?(?<![\w.,])(?P<number>{_NUMBER})"
@@ -221,6 +226,7 @@ _MONTH = (
     + r")\b\.?"
 )
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAY = re.compile(rf"\b(?P<day>{'|'.join(name.title() for name in _WEEKDAYS)})s?\b")
 _CLOCK = re.compile(
     r"\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?\s?(?P<half>[ap])\.?m\b\.?|\b(?P<hour24>[01]?\d"
     r"|2[0-4])[:h](?P<minute24>[0-5]\d)\b"
@@ -291,30 +297,16 @@ class _Token:
         return self.scales
 
 
-class _Source:
-    """The text with its number words written as digits, and a map back to the original offsets."""
-
-    def __init__(self, text: str) -> None:
-        self.original = text
-        parts: list[str] = []
-        self._spans: list[tuple[int, int, int, int]] = []  # span in the rewritten text, span in the original
-        at = length = 0
-        for start, end, digits in _number_words(text):
-            parts += [text[at:start], digits]
-            length += start - at
-            self._spans.append((length, length + len(digits), start, end))
-            length, at = length + len(digits), end
-        self.text = "".join([*parts, text[at:]])
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        return self._original(start, 0), self._original(end, 1)
-
-    def _original(self, at: int, side: int) -> int:
-        before = [span for span in self._spans if span[0] + side <= at]
-        if not before:
-            return at
-        _, high, *original = before[-1]
-        return original[side] if at < high + side else original[1] + at - high
+def _with_digits(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """The text with its number words written as digits, and the span in the original of each character."""
+    parts: list[str] = []
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for start, end, digits in [*_number_words(text), (len(text), len(text), "")]:
+        parts += [text[at:start], digits]
+        spans += [*((place, place + 1) for place in range(at, start)), *[(start, end)] * len(digits)]
+        at = end
+    return "".join(parts), spans
 
 
 def _number_words(text: str) -> Iterator[tuple[int, int, str]]:
@@ -331,17 +323,13 @@ def _number_words(text: str) -> Iterator[tuple[int, int, str]]:
         )
         for before, word in zip(["", *words], words, strict=False)
     ]
-    yield from sorted([*_numbers(matches, tokens), *_halves_and_dozens(text, matches)])
+    phrases = [(*match.span(match.lastindex or 0), "12" if match[1] else "0.5") for match in _PHRASES.finditer(text)]
+    yield from sorted([*_numbers(matches, tokens), *phrases])
 
 
-def _halves_and_dozens(text: str, matches: list[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
-    """The phrase "a dozen", and "half a" before a scale, which text2num does not read."""
-    for first, second in pairwise(matches):
-        words = first.group().lower(), second.group().lower()
-        if words == ("a", "dozen"):
-            yield *second.span(), "12"
-        elif words == ("half", "a") and re.match(r"\s(?:million|billion|dozen|thousand)", text[second.end() :]):
-            yield first.start(), second.end(), "0.5"
+_PHRASES = re.compile(  # which text2num does not read
+    r"\bhalf[\s-]+a(?=\s(?:million|billion|dozen|thousand))|\ba[\s-]+(dozen)\b", re.IGNORECASE
+)
 
 
 def _numbers(matches: list[re.Match[str]], tokens: list[_Token]) -> Iterator[tuple[int, int, str]]:
@@ -383,131 +371,133 @@ _NOT_AFTER_ONE = frozenset(
 @lru_cache(maxsize=1024)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """The quantities of a text in order."""
-    source = _Source(text)
+    source, spans = _with_digits(text)
     parsed: list[Quantity] = []
-    taken = bytearray(len(source.text) + 1)
-    for parse in (_dates, _clocks, _rates, _weekdays, _shares, _measures, _multiples, _ordinals):
-        for begin, stop, values in parse(source.text):
-            if any(taken[begin:stop]):
-                continue
-            taken[begin:stop] = b"\1" * (stop - begin)
-            start, end = source.span(begin, stop)
-            parsed += (value._replace(text=text[start:end].strip(), start=start, end=end) for value in values)
+    taken = bytearray(len(source))
+    for begin, stop, values in _found(source):
+        if any(taken[begin:stop]):
+            continue
+        taken[begin:stop] = b"\1" * (stop - begin)
+        start, end = spans[begin][0], spans[stop - 1][1]
+        parsed += (value._replace(text=text[start:end].strip(), start=start, end=end) for value in values)
     return tuple(_summed(sorted(parsed, key=lambda quantity: quantity.start), text))
 
 
-def _summed(parsed: list[Quantity], text: str) -> Iterator[Quantity]:
+def _summed(parsed: list[Quantity], text: str) -> list[Quantity]:
     """Joins the parts of a duration, such as "8 minutes 40 seconds"."""
-    pending: Quantity | None = None
-    for quantity in parsed:
-        if pending and _continues(pending, quantity) and text[pending.end : quantity.start] in (" ", " and ", ", "):
-            pending = pending._replace(
-                low=pending.low + quantity.low, high=pending.high + quantity.high, end=quantity.end,
-                text=text[pending.start : quantity.end].strip(),
-            )  # fmt: skip
-            continue
-        if pending:
-            yield pending
-        pending = quantity
-    if pending:
-        yield pending
-
-
-def _continues(one: Quantity, other: Quantity) -> bool:
-    return one.dimension == other.dimension == "time" and other.high < one.low == one.high
+    summed: list[Quantity] = []
+    for other in parsed:
+        one = summed[-1] if summed else None
+        if (
+            one
+            and one.dimension == other.dimension == "time"
+            and other.high < one.low == one.high
+            and text[one.end : other.start] in (" ", " and ", ", ")
+        ):
+            low, high, written = one.low + other.low, one.high + other.high, text[one.start : other.end].strip()
+            summed[-1] = one._replace(low=low, high=high, end=other.end, text=written)
+        else:
+            summed.append(other)
+    return summed
 
 
 _Found = tuple[int, int, list[Quantity]]  # start, end, and the values between them
-NO_NOUNS: frozenset[str] = frozenset()
+
+
+def _found(text: str) -> Iterator[_Found]:
+    """What has a pattern of its own, the more certain ones first."""
+    yield from _matched(text, {_DATE: _date, _CLOCK: _clock, _RATE: _rate, _WEEKDAY: _weekday, _SHARE: _share})
+    yield from _measures(text)
+    yield from _matched(text, {_MULTIPLE: _multiple, _ORDINAL: _ordinal})
+
+
+def _matched(
+    text: str, readers: Mapping[re.Pattern[str], Callable[[re.Match[str]], list[Quantity]]]
+) -> Iterator[_Found]:
+    for pattern, read in readers.items():
+        for match in pattern.finditer(text):
+            if values := read(match):
+                yield *match.span(), values
 
 
 def _value(
-    dimension: str, low: float, high: float | None = None, unit: str = "", nouns: frozenset[str] = NO_NOUNS,
-    *, approximate: bool = False,
-) -> Quantity:  # fmt: skip
-    return Quantity(dimension, low, low if high is None else high, unit, nouns, "", 0, 0, approximate)
+    dimension: str, low: float, high: float | None = None, unit: str = "", nouns: frozenset[str] = NO_NOUNS
+) -> Quantity:
+    return Quantity(dimension, low, low if high is None else high, unit, nouns)
 
 
 def _month_number(name: str) -> int:
     return 1 + next(i for i, month in enumerate(_MONTHS) if month.startswith(name.rstrip(".").lower()[:3]))
 
 
-def _dates(text: str) -> Iterator[_Found]:
-    for match in _DATE.finditer(text):
-        values: list[Quantity] = []
-        if iso := match["iso"]:
-            year, month, day = map(int, iso.split("-"))
-            values = [_value("year", year), _value("month", month), _value("day", day)]
-        elif name := match["month"] or match["month2"] or match["month3"]:
-            if name.lower() == "may" and match["month3"] and not _may_is_a_month(text, match):
-                continue
-            values.append(_value("month", _month_number(name)))
-            if day_text := match["day"] or match["day2"]:
-                values.append(_value("day", int(day_text), int(match["last"] or day_text)))
-            if year_text := match["year"] or match["year2"] or match["year3"]:
-                values.append(_value("year", int(year_text)))
-        elif quarter := match["quarter"] or (match["nth"] or "")[:1]:
-            values.append(_value("month", 3 * int(quarter) - 2, 3 * int(quarter)))
-        elif match["decade"]:
-            values.append(_value("year", int(match["decade"]), int(match["decade"]) + 9))
-        elif match["century"]:
-            values.append(_value("year", 100 * int(match["century"]) - 99, 100 * int(match["century"])))
-        else:
-            short = int(match["short"])
-            values.append(_value("year", short + (1900 if short > 30 else 2000)))
-        yield match.start(), match.end(), values
+def _date(match: re.Match[str]) -> list[Quantity]:
+    if iso := match["iso"]:
+        return [
+            _value(part, int(number)) for part, number in zip(("year", "month", "day"), iso.split("-"), strict=True)
+        ]
+    if name := match["month"] or match["month2"] or match["month3"]:
+        if name.lower() == "may" == (match["month3"] or "").lower() and not _may_is_a_month(match):
+            return []
+        values = [_value("month", _month_number(name))]
+        if day := match["day"] or match["day2"]:
+            values.append(_value("day", int(day), int(match["last"] or day)))
+        if year := match["year"] or match["year2"] or match["year3"]:
+            values.append(_value("year", int(year)))
+        return values
+    if quarter := match["quarter"] or (match["nth"] or "")[:1]:
+        return [_value("month", 3 * int(quarter) - 2, 3 * int(quarter))]
+    if match["decade"]:
+        return [_value("year", int(match["decade"]), int(match["decade"]) + 9)]
+    if match["century"]:
+        return [_value("year", 100 * int(match["century"]) - 99, 100 * int(match["century"]))]
+    short = int(match["short"])
+    return [_value("year", short + (1900 if short > 30 else 2000))]
 
 
-def _may_is_a_month(text: str, match: re.Match[str]) -> bool:
-    return bool(
-        match["year3"]
-        or re.search(
-            r"(?i)\b(?:in|since|by|of|from|until|to|before|after|last|next|every|and|late|early|mid|this"
-            r"|during)[ -]$",
-            text[: match.start()],
-        )
-    )
+def _may_is_a_month(match: re.Match[str]) -> bool:
+    return match["year3"] is not None or _MONTH_FOLLOWS.search(match.string[: match.start()]) is not None
 
 
-def _clocks(text: str) -> Iterator[_Found]:
-    for match in _CLOCK.finditer(text):
-        if name := match["name"]:
-            minutes = 0 if name.lower() == "midnight" else 720
-        elif match["half"]:
-            minutes = int(match["hour"]) % 12 * 60 + int(match["minute"] or 0) + 720 * (match["half"].lower() == "p")
-        else:
-            minutes = int(match["hour24"]) % 24 * 60 + int(match["minute24"])
-        yield match.start(), match.end(), [_value("clock", minutes)]
+_MONTH_FOLLOWS = re.compile(
+    r"\b(?:in|since|by|of|from|until|to|before|after|last|next|every|and|late|early|mid|this|during)[ -]$",
+    re.IGNORECASE,
+)
 
 
-def _rates(text: str) -> Iterator[_Found]:
-    for match in _RATE.finditer(text):
-        if adverb := (match["adverb"] or "").lower():
-            seconds = _ADVERBS[adverb]
-        elif match["times"]:
-            times = {"once": 1, "twice": 2, "thrice": 3}.get(match["times"].lower()) or int(match["times"].split()[0])
-            seconds = _TIME[match["per"]] / max(times, 1)
-        else:
-            unit = _YEAR / 4 if match["unit"] == "quarter" else _TIME[match["unit"]]
-            seconds = unit * (2 if match["other"] else int(match["count"] or 1))
-        yield match.start(), match.end(), [_value("interval", seconds, unit=match.group())]
+def _clock(match: re.Match[str]) -> list[Quantity]:
+    if name := match["name"]:
+        minutes = 0 if name.lower() == "midnight" else 720
+    elif match["half"]:
+        minutes = int(match["hour"]) % 12 * 60 + int(match["minute"] or 0) + 720 * (match["half"].lower() == "p")
+    else:
+        minutes = int(match["hour24"]) % 24 * 60 + int(match["minute24"])
+    return [_value("clock", minutes)]
 
 
-def _weekdays(text: str) -> Iterator[_Found]:
-    for match in re.finditer(rf"\b(?P<day>{'|'.join(name.title() for name in _WEEKDAYS)})s?\b", text):
-        yield match.start(), match.end(), [_value("weekday", _WEEKDAYS.index(match["day"].lower()))]
+def _rate(match: re.Match[str]) -> list[Quantity]:
+    if match["adverb"]:
+        seconds = _ADVERBS[match["adverb"].lower()]
+    elif match["times"]:
+        times = {"once": 1, "twice": 2, "thrice": 3}.get(match["times"].lower()) or int(match["times"].split()[0])
+        seconds = _TIME[match["per"]] / max(times, 1)
+    else:
+        unit = _YEAR / 4 if match["unit"] == "quarter" else _TIME[match["unit"]]
+        seconds = unit * (2 if match["other"] else int(match["count"] or 1))
+    return [_value("interval", seconds, unit=match.group())]
 
 
-def _shares(text: str) -> Iterator[_Found]:
-    for match in _SHARE.finditer(text):
-        if match["name"]:
-            share = _SHARES[match["name"].lower()]
-        elif match["over"]:
-            share = int(match["over"]) / int(re.sub(r"\D", "", match["under"]))
-        else:
-            share = int(match["one"]) / max(1, int(match["of"]))
-        if share < 1:
-            yield match.start(), match.end(), [_bounded(_value("ratio", share, unit="share"), match["lead"] or "")]
+def _weekday(match: re.Match[str]) -> list[Quantity]:
+    return [_value("weekday", _WEEKDAYS.index(match["day"].lower()))]
+
+
+def _share(match: re.Match[str]) -> list[Quantity]:
+    if match["name"]:
+        share = _SHARES[match["name"].lower()]
+    elif match["over"]:
+        share = int(match["over"]) / int(re.sub(r"\D", "", match["under"]))
+    else:
+        share = int(match["one"]) / max(1, int(match["of"]))
+    return [_bounded(_value("ratio", share, unit="share"), match["lead"] or "")] if share < 1 else []
 
 
 def _number(text: str, scale: str | None = None, *, half: bool = False) -> float:
@@ -524,10 +514,10 @@ def _measures(text: str) -> Iterator[_Found]:
         return
     for match in _MEASURE.finditer(text):
         start = match.start()
-        if re.search(r"[^\W\d_]-?$", text[max(0, start - 3) : start]) or re.match(
-            r"(?:st|nd|rd|th)s?\b", text[match.end("number") :]
-        ):
-            continue  # part of a name (A4, COVID-19), or an ordinal
+        if re.search(r"[^\W\d_]-?$", text[max(0, start - 3) : start]):
+            continue  # part of a name: A4, COVID-19
+        if re.match(r"(?:st|nd|rd|th)s?\b", text[match.end("number") :]):
+            continue  # an ordinal
         lead = _BEFORE.search(text[max(0, start - 25) : start])
         between = bool(lead and lead["between"])
         join, second = (match["join"] or "").strip(), match["second"]
@@ -538,26 +528,19 @@ def _measures(text: str) -> Iterator[_Found]:
         values = [value] + ([_number(second, match["second_scale"])] if second else [])
         bound = (lead["lead"] or "" if lead else "") + (match["plus"] or "")
         start -= len(lead[0]) if lead else 0
-        yield start, match.end(), list(_measured(text, match, values, bound, in_range=in_range))
+        yield start, match.end(), _measured(match, values, bound, in_range=in_range)
 
 
-def _measured(
-    text: str, match: re.Match[str], values: list[float], bound: str, *, in_range: bool
-) -> Iterator[Quantity]:
+def _measured(match: re.Match[str], values: list[float], bound: str, *, in_range: bool) -> list[Quantity]:
     symbol, unit = (match["symbol"] or "").strip("\u00a0 "), match["unit"] or ""
     dimension, factor = _UNIT.get(symbol or unit) or _UNIT.get(unit.casefold()) or ("count", 1.0)
-    nouns = NO_NOUNS
-    if dimension == "count":
-        if all(_is_year(text, match, value) for value in values):
-            yield from (_value("year", value) for value in values)
-            return
-        nouns = _nouns(text, match.end())
+    if dimension == "count" and all(_is_year(match, value) for value in values):
+        return [_value("year", value) for value in values]
+    nouns = _nouns(match.string, match.end()) if dimension == "count" else NO_NOUNS
+    unit = unit or symbol
     if in_range and values[0] <= values[1]:
-        values = [value * factor for value in values]
-        yield _value(dimension, values[0], values[1], unit or symbol, nouns)
-        return
-    for value in values:
-        yield _bounded(_value(dimension, value * factor, None, unit or symbol, nouns), bound)
+        return [_value(dimension, values[0] * factor, values[1] * factor, unit, nouns)]
+    return [_bounded(_value(dimension, value * factor, None, unit, nouns), bound) for value in values]
 
 
 def _bounded(value: Quantity, lead: str) -> Quantity:
@@ -584,44 +567,35 @@ def _bounded(value: Quantity, lead: str) -> Quantity:
     return value._replace(approximate=True)
 
 
-def _is_year(text: str, match: re.Match[str], value: float) -> bool:
+def _is_year(match: re.Match[str], value: float) -> bool:
     if not 1000 <= value <= 2100 or value % 1 or match["scale"] or match["half"] or match["minus"]:
         return False
     if not re.fullmatch(r"\d{4}", match["number"]) or not re.fullmatch(r"(?:\d\d){0,2}", match["second"] or ""):
         return False
-    after = re.match(r"[ -]([a-z]+)", text[match.end() :])
+    after = re.match(r"[ -]([a-z]+)", match.string[match.end() :])
     is_count = after is not None and after[1] not in FUNCTION_WORDS and after[1].endswith("s")
-    return not is_count or bool(_YEAR_BEFORE.search(text[: match.start("number")]))
+    return not is_count or bool(_YEAR_BEFORE.search(match.string[: match.start("number")]))
 
 
 def _nouns(text: str, at: int) -> frozenset[str]:
     """Stems of the next content words, at most three, up to a function word or a punctuation mark."""
-    nouns: list[str] = []
-    for match in re.finditer(r"\s*(?P<word>[^\W\d_]+(?:[-'’][^\W\d_]+)*)|.", text[at : at + 60]):
-        word = (match["word"] or "").lower()
-        if word in _SKIPPED:
-            continue
-        if not word or word in FUNCTION_WORDS:
-            break
-        nouns.append(stem(word))
-        if len(nouns) == 3:
-            break
-    return frozenset(nouns)
+    found = re.finditer(r"\s*(?P<word>[^\W\d_]+(?:[-'’][^\W\d_]+)*)|.", text[at : at + 60])
+    words = (word for match in found if (word := (match["word"] or "").lower()) not in _SKIPPED)
+    nouns = takewhile(lambda word: word and word not in FUNCTION_WORDS, words)
+    return frozenset(stem(word) for word in islice(nouns, 3))
 
 
 _SKIPPED = frozenset("more other such new of its the their".split())
 
 
-def _multiples(text: str) -> Iterator[_Found]:
-    for match in _MULTIPLE.finditer(text):
-        name = match["name"].lower()
-        factor = 0.5 if name.startswith("hal") else 3.0 if name.startswith(("thr", "tri")) else 2.0
-        yield match.start(), match.end(), [_value("multiple", factor, unit="times")]
+def _multiple(match: re.Match[str]) -> list[Quantity]:
+    name = match["name"].lower()
+    factor = 0.5 if name.startswith("hal") else 3.0 if name.startswith(("thr", "tri")) else 2.0
+    return [_value("multiple", factor, unit="times")]
 
 
-def _ordinals(text: str) -> Iterator[_Found]:
-    for match in _ORDINAL.finditer(text):
-        yield match.start(), match.end(), [_value("ordinal", int(match["number"]), nouns=_nouns(text, match.end()))]
+def _ordinal(match: re.Match[str]) -> list[Quantity]:
+    return [_value("ordinal", int(match["number"]), nouns=_nouns(match.string, match.end()))]
 
 
 _CONVERTED = frozenset("time length area volume mass power energy data speed voltage".split())
