@@ -24,6 +24,7 @@ from redargue.nli import claim_filter
 from redargue.nli.aggregation import MIN_CONFIDENCE, WEIGHTS
 from redargue.nli.careful import CarefulReader, CarefulWeights, careful_weights
 from redargue.nli.consistency import check_consistency
+from redargue.nli.grammar import word_set
 from redargue.nli.loop_bridge import in_thread
 from redargue.nli.questions import EndpointSpec
 from redargue.nli.reader import SHOWN, Reader, Reading, SourcedSentence, sentences
@@ -448,12 +449,10 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in re.findall(r"(?<=[a-z,] )((?:[A-Z][\w'-]+ ?)+)", text)]
 
 
-_STOP_WORDS = frozenset(
-    (
-        "a an and are as at be been being but by can could did do does for from had has have he her his in into is it"
-        " its of on only or she such than that the their them there these they this those to was were which who whom"
-        " whose will with would"
-    ).split()
+_STOP_WORDS = word_set(
+    "a an and are as at be been being but by can could did do does for from had has have he her his in into is it"
+    " its of on only or she such than that the their them there these they this those to was were which who whom"
+    " whose will with would"
 )
 
 

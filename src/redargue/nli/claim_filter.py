@@ -20,7 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
-from redargue.nli.grammar import has_finite_verb, resolve_pronoun, subject_of
+from redargue.nli.grammar import has_finite_verb, resolve_pronoun, subject_of, word_set
 from redargue.nli.markup import contact_block, is_furniture, parts, without_dateline
 from redargue.nli.model_files import read_arrays
 from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER, Embedder, Floats, shared
@@ -32,35 +32,31 @@ CUES = 4096  # hashed
 VECTOR_SCALE = 5.0  # a vector has length 1, a cue is 0 or 1
 
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+|[^\sa-z\d]")
-_FUNCTION_WORDS = frozenset(
-    (
-        "a an the of and or to in on at for with from by as than if when while because although unless until after"
-        " before once is are was were be been being am do does did done has have had can could may might must shall"
-        " should will would cannot not no n't never it its this that these those there here i me my we us our you"
-        " your he him his she her they them their who what which whose where why how let please all any each every"
-        " some both few many much most more less only just also so very too"
-    ).split()
+_FUNCTION_WORDS = word_set(
+    "a an the of and or to in on at for with from by as than if when while because although unless until after"
+    " before once is are was were be been being am do does did done has have had can could may might must shall"
+    " should will would cannot not no n't never it its this that these those there here i me my we us our you"
+    " your he him his she her they them their who what which whose where why how let please all any each every"
+    " some both few many much most more less only just also so very too"
 )
-ORDERS = frozenset(  # verbs that begin an instruction or a request
-    (
-        "add adjust allow answer apply arrange ask assume attach avoid back bake be begin book boil bring browse"
-        " build buy call cancel carry check choose clean clear click close come compare complete confirm connect"
-        " consider consult contact continue convert copy cook cover create cut decide define delete describe dip"
-        " disable discard discuss double download draft drag drain draw drink drive drop eat email empty enable"
-        " enjoy enter expect explain explore fill find finish fix focus fold follow forget forward freeze fry get"
-        " give go grab grate guess hang have head heat help hit hold imagine import include inform insert inspect"
-        " install invite iron join jot jump keep know launch learn leave let lift list listen load lock log look"
-        " lower make mark measure melt mention mind mix move name note notice obtain open order pack park paste"
-        " pause pay pick place plan plug post pour practise practice preheat prepare press print protect provide"
-        " pull push put raise reach read rebuild recall record reduce refer refresh register relax release remember"
-        " remind remove rename repeat replace reply report request rest restart return review rinse roast roll rub"
-        " run save say scan schedule scroll season see seek select send separate serve set shake share shop show"
-        " shut sign simmer sit skip sleep slice slide smile soak solve speak spend spread sprinkle stand start stay"
-        " step stick stir stop store stretch submit subscribe suggest swap switch tag take talk tap taste tell test"
-        " thank think tick tie tighten touch train transfer treat trust try turn type unplug unsubscribe update"
-        " upgrade upload use verify view visit vote wait walk warm wash watch wear weigh whisk wipe wish work wrap"
-        " write"
-    ).split()
+ORDERS = word_set(  # verbs that begin an instruction or a request
+    "add adjust allow answer apply arrange ask assume attach avoid back bake be begin book boil bring browse"
+    " build buy call cancel carry check choose clean clear click close come compare complete confirm connect"
+    " consider consult contact continue convert copy cook cover create cut decide define delete describe dip"
+    " disable discard discuss double download draft drag drain draw drink drive drop eat email empty enable"
+    " enjoy enter expect explain explore fill find finish fix focus fold follow forget forward freeze fry get"
+    " give go grab grate guess hang have head heat help hit hold imagine import include inform insert inspect"
+    " install invite iron join jot jump keep know launch learn leave let lift list listen load lock log look"
+    " lower make mark measure melt mention mind mix move name note notice obtain open order pack park paste"
+    " pause pay pick place plan plug post pour practise practice preheat prepare press print protect provide"
+    " pull push put raise reach read rebuild recall record reduce refer refresh register relax release remember"
+    " remind remove rename repeat replace reply report request rest restart return review rinse roast roll rub"
+    " run save say scan schedule scroll season see seek select send separate serve set shake share shop show"
+    " shut sign simmer sit skip sleep slice slide smile soak solve speak spend spread sprinkle stand start stay"
+    " step stick stir stop store stretch submit subscribe suggest swap switch tag take talk tap taste tell test"
+    " thank think tick tie tighten touch train transfer treat trust try turn type unplug unsubscribe update"
+    " upgrade upload use verify view visit vote wait walk warm wash watch wear weigh whisk wipe wish work wrap"
+    " write"
 )
 
 
@@ -475,7 +471,7 @@ _COURTEOUS = re.compile(  # before what is asked
     re.IGNORECASE,
 )
 _CONDITION = re.compile(r"\A(?:if|when|before|after|once|as soon as) [^,]{1,80},\s+", re.IGNORECASE)
-_NOT_AN_ORDER = frozenset("worry hesitate panic mind".split())
+_NOT_AN_ORDER = word_set("worry hesitate panic mind")
 _NAMED = re.compile(r"\b(?:to|in|at|from|with|by|under|on|of|for|the|via)\s+[A-Z]\w")
 _NUMBERED = re.compile(r"\A(?:step\s+)?\d{1,2}[.:)]\s+", re.IGNORECASE)
 _TO_THE_WRITER = re.compile(  # asks for something
@@ -483,18 +479,16 @@ _TO_THE_WRITER = re.compile(  # asks for something
     r"|\b(?:(?:tell|ask|give|send|show|remind) (?:me|us)|to me)\b",
     re.IGNORECASE,
 )
-_OF_A_CHAT = frozenset(
-    (
-        "question questions help helps information info detail details support customer service team further more"
-        " additional else anything something assistance assist issue issues problem problems page pages website site"
-        " section below above following step steps instruction instructions documentation document documents context"
-        " answer answers response carefully day time note sure know free ask contact reach reaching hesitate out"
-        " clarification clarify specific provide example list here link links let want wish like need check read see"
-        " thing things way ways explain understand moment chat conversation message request share anyone interested"
-        " describe words tried later again first next please nice great good hope meal breath deep enjoy luck welcome"
-        " representative representatives hotline phone email directly anytime happy glad other option options use using"
-        " code command function snippet script"
-    ).split()
+_OF_A_CHAT = word_set(
+    "question questions help helps information info detail details support customer service team further more"
+    " additional else anything something assistance assist issue issues problem problems page pages website site"
+    " section below above following step steps instruction instructions documentation document documents context"
+    " answer answers response carefully day time note sure know free ask contact reach reaching hesitate out"
+    " clarification clarify specific provide example list here link links let want wish like need check read see"
+    " thing things way ways explain understand moment chat conversation message request share anyone interested"
+    " describe words tried later again first next please nice great good hope meal breath deep enjoy luck welcome"
+    " representative representatives hotline phone email directly anytime happy glad other option options use using"
+    " code command function snippet script"
 )
 
 

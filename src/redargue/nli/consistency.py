@@ -15,7 +15,7 @@ from redargue.caveats import Difference, DifferenceKind
 from redargue.nli.alignment import Alignment, Parsed, align, compare_quantities, parsed
 from redargue.nli.binding import Binding, bind, bind_words, gives, holds
 from redargue.nli.edits import Edit, EditToken, edit_of, tokens
-from redargue.nli.grammar import FUNCTION_WORDS, stem
+from redargue.nli.grammar import FUNCTION_WORDS, stem, word_set
 from redargue.nli.rows import tables_in
 
 # Whether a text asserts a claim word for word.
@@ -253,14 +253,12 @@ def _difference(kind: DifferenceKind, claim: str, evidence: str) -> Difference:
     return Difference(kind=kind, claim=claim, evidence=evidence)
 
 
-_AUXILIARIES = frozenset("do does did is are was were be been being has have had will".split())
-_LIMITS = frozenset("if unless except only until or not no nor neither".split())
-_RISKY = frozenset(  # words that change what a sentence says
-    (
-        "if unless except only until before after when while because whether than instead but although though nor or"
-        " most all some several many few every each both half according deny denied claimed said says"
-        " may might would could without"
-    ).split()
+_AUXILIARIES = word_set("do does did is are was were be been being has have had will")
+_LIMITS = word_set("if unless except only until or not no nor neither")
+_RISKY = word_set(  # words that change what a sentence says
+    "if unless except only until before after when while because whether than instead but although though nor or"
+    " most all some several many few every each both half according deny denied claimed said says"
+    " may might would could without"
 )
 _LACKING = frozenset(map(stem, "lack fail refuse unable avoid prevent stop deny skip cease reject absent free".split()))
 
@@ -285,14 +283,14 @@ def _is_grammar(token: EditToken) -> bool:
     return token.negates or token.word in _AUXILIARIES
 
 
-_SYMMETRIC = frozenset(
-    "and or is are was were with be equal equals met meets married marries as plus nor borders like near versus".split()
+_SYMMETRIC = word_set(
+    "and or is are was were with be equal equals met meets married marries as plus nor borders like near versus"
 )
-_LINKS = frozenset(  # their two sides may change places
-    "and or while when if because whereas nor as so where says said say".split()
+_LINKS = word_set(  # their two sides may change places
+    "and or while when if because whereas nor as so where says said say"
 )
-_MOVABLE = frozenset(  # an adverbial may stand first or last
-    "in on at since from for with by after before until during within under over between of to as per without".split()
+_MOVABLE = word_set(  # an adverbial may stand first or last
+    "in on at since from for with by after before until during within under over between of to as per without"
 )
 
 

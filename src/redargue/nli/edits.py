@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from redargue.nli.alignment import Parsed, are_opposites, same_things
-from redargue.nli.grammar import NEGATORS, stem
+from redargue.nli.grammar import NEGATORS, stem, word_set
 from redargue.nli.holders import DATES, coded_in, is_label, tokens_of
 from redargue.nli.quantities import Quantity, Relation, base_units, relation
 
 Kin = Literal["same", "number", "opposite", "quantifier", "modality"]
 
-_DROPPED = frozenset("the a an its his her their this that these those also then however he she it they there".split())
+_DROPPED = word_set("the a an its his her their this that these those also then however he she it they there")
 _CLASSES = {
     word: name
     for name, words in {

@@ -65,13 +65,9 @@ def _pair(line: str, where: str) -> LabelledPair:
         raise UsageError(f"not JSON: {line[:60]!r}", where=where) from None
     if not isinstance(row, dict):
         raise UsageError(f"expected an object, got {line[:60]!r}", where=where)
-    for name in ("claim", "evidence", "label"):
-        if row.get(name) in (None, "", []):
-            raise UsageError(
-                f"no field {name!r} in {line[:60]!r}",
-                where=where,
-                hint='write rows like {"claim": "…", "evidence": "…", "label": "SUPPORTS"}',
-            )
+    if missing := [name for name in ("claim", "evidence", "label") if row.get(name) in (None, "", [])]:
+        hint = 'write rows like {"claim": "…", "evidence": "…", "label": "SUPPORTS"}'
+        raise UsageError(f"no field {missing[0]!r} in {line[:60]!r}", where=where, hint=hint)
     evidence = row["evidence"] if isinstance(row["evidence"], list) else [row["evidence"]]
     if not isinstance(row["claim"], str) or not all(isinstance(text, str) and text.strip() for text in evidence):
         raise UsageError(f"claim and evidence have to be texts, got {line[:60]!r}", where=where)

@@ -11,29 +11,31 @@ from redargue.tasks.decompose import Decomposition, Triplet
 
 # Stems, opposites and words without content of their own.
 
-_WORD_LISTS = Path(__file__).with_name("words")
+
+def word_set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*|\d+(?:[.,:]\d+)*")
 
-FUNCTION_WORDS = frozenset(
-    (
-        "a an the and or but nor so as at by for from in into of off on onto out over per than that this these those to"
-        " up via with within without about above after against along among around before behind below beneath beside"
-        " besides between beyond down during except near through throughout toward towards under until upon while when"
-        " where whether which who whom whose what why how if because since though although unless i me my we us our you"
-        " your he him his she her hers it its itself himself herself themselves they them their theirs one ones there"
-        " here then thus also too very just only even still already yet not no never none nor neither either both all"
-        " any each every some most many much more less few fewer several other another such same own be is am are was"
-        " were been being have has had having do does did done doing will would shall should can could may might must"
-        " cannot ought need let let's isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't won't"
-        " wouldn't can't couldn't shouldn't mustn't it's that's there's etc e.g i.e"
-    ).split()
+FUNCTION_WORDS = word_set(
+    "a an the and or but nor so as at by for from in into of off on onto out over per than that this these those to"
+    " up via with within without about above after against along among around before behind below beneath beside"
+    " besides between beyond down during except near through throughout toward towards under until upon while when"
+    " where whether which who whom whose what why how if because since though although unless i me my we us our you"
+    " your he him his she her hers it its itself himself herself themselves they them their theirs one ones there"
+    " here then thus also too very just only even still already yet not no never none nor neither either both all"
+    " any each every some most many much more less few fewer several other another such same own be is am are was"
+    " were been being have has had having do does did done doing will would shall should can could may might must"
+    " cannot ought need let let's isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't won't"
+    " wouldn't can't couldn't shouldn't mustn't it's that's there's etc e.g i.e"
 )
-NEGATORS = frozenset("not never no none nobody nothing neither nor without cannot hardly nowhere".split())
+NEGATORS = word_set("not never no none nobody nothing neither nor without cannot hardly nowhere")
 
 
 @cache
 def _pairs(name: str) -> tuple[tuple[str, str], ...]:
-    lines = (_WORD_LISTS / name).read_text(encoding="utf-8").splitlines()
+    lines = Path(__file__).with_name("words").joinpath(name).read_text(encoding="utf-8").splitlines()
     return tuple((one, two) for one, two in map(str.split, lines))
 
 
@@ -171,42 +173,36 @@ def _triplet(subject: str, relation: str, rest: str) -> Triplet:
 # ("Otters nap") are not found; callers report such text as unread.
 
 _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d[\d.,:]*|[^\s\w]")
-_CERTAIN = frozenset(
-    (
-        "is are was were am has had does did can could will would may might shall should must cannot isn't aren't"
-        " wasn't weren't hasn't haven't hadn't doesn't don't didn't can't couldn't won't wouldn't shouldn't mustn't"
-        " it's that's there's he's she's who's they're we're you're i'm i've we've you've they've it'll he'll she'll"
-        " they'll we'll you'll i'll became began broke brought came chose did drew drove fell flew forgot fought froze"
-        " gave got grew heard held kept knew laid lay led left lent lost made meant met paid ran rang rose said sang"
-        " sank sat saw sent shook shot slept sold sought spent spoke sprang stole stood struck swam swore taught told"
-        " thought took understood went woke won wore wrote"
-    ).split()
+_CERTAIN = word_set(
+    "is are was were am has had does did can could will would may might shall should must cannot isn't aren't"
+    " wasn't weren't hasn't haven't hadn't doesn't don't didn't can't couldn't won't wouldn't shouldn't mustn't"
+    " it's that's there's he's she's who's they're we're you're i'm i've we've you've they've it'll he'll she'll"
+    " they'll we'll you'll i'll became began broke brought came chose did drew drove fell flew forgot fought froze"
+    " gave got grew heard held kept knew laid lay led left lent lost made meant met paid ran rang rose said sang"
+    " sank sat saw sent shook shot slept sold sought spent spoke sprang stole stood struck swam swore taught told"
+    " thought took understood went woke won wore wrote"
 )
-_COMMON = frozenset(  # verbs, except those that are as often nouns
-    (
-        "have do begin become believe belong bring cause close come consist contain cover cross cut date eat employ"
-        " end enter exist fail feed find fly follow get give go grow happen hold include increase kill know last lead"
-        " leave lie live look lose make mean measure meet move need occur open own pay prevent produce provide"
-        " publish reach receive reduce refer release remain require return rise run say see sell send serve set sing"
-        " sink sit sleep speak spend stand start stay sting stop support take teach tell think turn understand use"
-        " want wear weigh win work write cost ship offer accept allow arrive depart orbit"
-    ).split()
+_COMMON = word_set(  # verbs, except those that are as often nouns
+    "have do begin become believe belong bring cause close come consist contain cover cross cut date eat employ"
+    " end enter exist fail feed find fly follow get give go grow happen hold include increase kill know last lead"
+    " leave lie live look lose make mean measure meet move need occur open own pay prevent produce provide"
+    " publish reach receive reduce refer release remain require return rise run say see sell send serve set sing"
+    " sink sit sleep speak spend stand start stay sting stop support take teach tell think turn understand use"
+    " want wear weigh win work write cost ship offer accept allow arrive depart orbit"
 )
-_NOT_BEFORE_VERBS = frozenset(  # a word after one of these is not a finite verb
-    (
-        "a an the this that these those to of in on at by for from with without into onto over under about as per and"
-        " or nor but no my your our his her their its some any each every all both how what where when why which who"
-        " be been being is are was were am not newly recently most least more less very please let's"
-    ).split()
+_NOT_BEFORE_VERBS = word_set(  # a word after one of these is not a finite verb
+    "a an the this that these those to of in on at by for from with without into onto over under about as per and"
+    " or nor but no my your our his her their its some any each every all both how what where when why which who"
+    " be been being is are was were am not newly recently most least more less very please let's"
 )
-_PRONOUNS = frozenset("i you he she it we they who which that there this these those".split())
-_ALWAYS_NOUNS = frozenset("species series news means analysis basis status bus gas plus less across always".split())
+_PRONOUNS = word_set("i you he she it we they who which that there this these those")
+_ALWAYS_NOUNS = word_set("species series news means analysis basis status bus gas plus less across always")
 
 
 MODALS = re.compile(rf"(?!d)(?:{_MODAL})\b")  # without "do"
 AUXILIARIES = frozenset(f"{_MODAL}|{_AUXILIARY}|cannot".split("|"))
-_OPEN_OBJECTS = frozenset("a an the its their his her about some".split())
-_INSIDE_VERBS = frozenset("not also now already still only both never always be been being".split())
+_OPEN_OBJECTS = word_set("a an the its their his her about some")
+_INSIDE_VERBS = word_set("not also now already still only both never always be been being")
 
 
 def has_finite_verb(text: str) -> bool:
@@ -317,15 +313,13 @@ _SUBJECT = re.compile(
     r"|([A-Z][\w-]*(?:\s+[\w'-]+){0,4}?)\s+(is|was|has|had|are|were|have|can|will|did)\b)"
 )
 _OTHER_NAME = re.compile(rf"(?:(\w+)\s+)?(?:\b(the|an?|its|his|her|their)\s+)?\b({_NAME})")
-_PREPOSITIONS = frozenset("in at on from near of since until during by to between after before around".split())
-_NEVER_A_SUBJECT = frozenset(
-    (
-        "A An And As At But By For From He Her His If In It Its My No Not Of On Or She So Some Many Most Several There"
-        " These They This Those To Under Until Upon We What When Where Which While Who With You Your Although Because"
-        " After Before During Since Despite Both Each Other Another All Then Today That"
-    ).split()
+_PREPOSITIONS = word_set("in at on from near of since until during by to between after before around")
+_NEVER_A_SUBJECT = word_set(
+    "A An And As At But By For From He Her His If In It Its My No Not Of On Or She So Some Many Most Several There"
+    " These They This Those To Under Until Upon We What When Where Which While Who With You Your Although Because"
+    " After Before During Since Despite Both Each Other Another All Then Today That"
 )
-_PLURAL, _SINGULAR = frozenset("are were have".split()), frozenset("is was has does".split())
+_PLURAL, _SINGULAR = word_set("are were have"), word_set("is was has does")
 
 
 def subject_of(statement: str) -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from redargue.nli.alignment import Parsed
-from redargue.nli.grammar import FUNCTION_WORDS, verb_like
+from redargue.nli.grammar import FUNCTION_WORDS, verb_like, word_set
 from redargue.nli.quantities import Quantity
 
 Sort = Literal["name", "date", "amount", "word"]
@@ -40,7 +40,7 @@ class Token(NamedTuple):
     verb: bool = False
 
 
-DATES = frozenset("year month day weekday clock".split())
+DATES = word_set("year month day weekday clock")
 _TIMES = re.compile(
     r"(?:weekdays?|weekends?|winter|summer|spring|autumn|fall|days?|daytime|nights?|mornings?|evenings?|afternoons?"
     r"|today|tomorrow|yesterday|holidays?|dawn|dusk)",

@@ -10,26 +10,22 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from redargue.nli.grammar import FUNCTION_WORDS, has_finite_verb
+from redargue.nli.grammar import FUNCTION_WORDS, has_finite_verb, word_set
 
 _NUMBERED = re.compile(
     r"(?<![\w-])(?P<noun>[^\W\d_][\w-]*)\s+(?P<mark>(?:number|numbers|no\.?|nr\.?|#)\s*)?"
     r"(?P<id>(?:[A-Z]{1,3}[ -]?)?\d{1,6}[A-Za-z]?(?:\.\d+)*)(?![\w%°€$£]|[.,:]\d)"
 )
-_NOUNS = frozenset(  # none is a verb before a number: "they store 5 boxes"
-    (
-        "aisle annex apartment appendix article bay block branch building bus chapter clause device district"
-        " engine episode flat flight floor gate hall hangar highway invoice item lane level line locker lot"
-        " machine model module motorway office paragraph patient phase pier platform reactor region road room"
-        " route season section sector shelf site station studio subsection suite team terminal tier track tram"
-        " tunnel turbine type unit valve version volume ward warehouse zone"
-    ).split()
+_NOUNS = word_set(  # none is a verb before a number: "they store 5 boxes"
+    "aisle annex apartment appendix article bay block branch building bus chapter clause device district"
+    " engine episode flat flight floor gate hall hangar highway invoice item lane level line locker lot"
+    " machine model module motorway office paragraph patient phase pier platform reactor region road room"
+    " route season section sector shelf site station studio subsection suite team terminal tier track tram"
+    " tunnel turbine type unit valve version volume ward warehouse zone"
 )
-_CALENDAR = frozenset(
-    (
-        "january february march april may june july august september october november december jan feb mar apr jun jul"
-        " aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter"
-    ).split()
+_CALENDAR = word_set(
+    "january february march april may june july august september october november december jan feb mar apr jun jul"
+    " aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter"
 )
 _COUNTED = re.compile(  # what a value is followed by
     r"\s*(?:percent|per|hundred|thousand|million|billion|km|kg|cm|mm|m|metres?|meters?|miles?|feet|inches|kilomet\w+"

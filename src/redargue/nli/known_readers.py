@@ -80,7 +80,7 @@ def get_reader(name: str, *, added_as: str = "", offline: bool = False, table: P
         spec = reader.spec
         assert isinstance(spec, ReaderSpec)
         found = _downloaded(spec)
-        _require_same(found, pin, name)
+        _require_same(found, pin, str(_pin_file(name)))
         if problems := golden_problems(reader, known.golden):
             raise UsageError(
                 f"{known.repository!r} reads {len(problems)} of {len(known.golden)} plain pairs wrongly: {problems[0]}",
@@ -105,9 +105,8 @@ def get_reader(name: str, *, added_as: str = "", offline: bool = False, table: P
 
 def _downloaded(spec: ReaderSpec) -> Download:
     hashes = {path.name: sha256_of(path) for path in read_files(spec.folder, spec.runtime)}
-    if spec.foundation:
-        shared = ((path, sha256_of(path)) for path in read_files(spec.foundation))
-        hashes |= {f"foundation/{path.name}": sha256 for path, sha256 in shared}
+    shared = read_files(spec.foundation) if spec.foundation else []
+    hashes |= {f"foundation/{path.name}": sha256_of(path) for path in shared}
     return Download(repository=spec.source, revision=spec.revision, files=hashes)
 
 
@@ -128,17 +127,17 @@ def _read_pin(name: str, known: KnownReader) -> Download | None:
     return pin if pin.repository == known.repository else None
 
 
-def _require_same(found: Download, pin: Download | None, name: str) -> None:
+def _require_same(found: Download, pin: Download | None, where: str) -> None:
     if pin is None or found == pin:
         return
-    names = sorted({*found.files, *pin.files})
-    changed = [each for each in names if found.files.get(each) != pin.files.get(each)]
     what = f"revision {found.revision}"
-    if changed:
-        shown = pin.files.get(changed[0], "no such file"), found.files.get(changed[0], "no such file")
-        what = f"{changed[0]!r}: sha256 {shown[1]}, and {shown[0]} at the first download"
+    for name in sorted({*found.files, *pin.files}):
+        now, first = (download.files.get(name, "no such file") for download in (found, pin))
+        if now != first:
+            what = f"{name!r}: sha256 {now}, and {first} at the first download"
+            break
     raise UsageError(
         f"{found.repository!r} is not what was downloaded first: {what}",
-        where=str(_pin_file(name)),
+        where=where,
         hint="remove that file to accept the new files, if you know why they changed",
     )

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from redargue.evidence import Passage
+from redargue.nli.grammar import word_set
 from redargue.words import LANGUAGES, UNDETERMINED
 
 _MAX_LENGTH = 2000  # characters; the rest of a text is not examined
@@ -26,22 +27,18 @@ _SHORT, _MIN_OTHER_IN_SHORT = 25, 0.4
 # A text is English if at least this share of its words are in ``_ENGLISH_WORDS``, and at least this many of them for
 # each word that is in ``_FOREIGN_WORDS`` or accented.
 _MIN_ENGLISH_SHARE, _MIN_ENGLISH_PER_FOREIGN = 0.1, 4
-_ENGLISH_WORDS = frozenset(
-    (
-        "the and which this that these those with were have been his their they them there from who whose would should"
-        " could when where while what because between both each about after before during than into through your she"
-        " its not month months week weeks year years day days hour hours"
-    ).split()
+_ENGLISH_WORDS = word_set(
+    "the and which this that these those with were have been his their they them there from who whose would should"
+    " could when where while what because between both each about after before during than into through your she"
+    " its not month months week weeks year years day days hour hours"
 )
-_FOREIGN_WORDS = frozenset(
-    (
-        "le la les des du une est dans qui que pour pas au el los las del y es un una en con por su il lo gli che di"
-        " da per non sono si der das den dem und ist nicht ein eine mit auf von zu im het een van dat niet te op zijn"
-        " og det er som til av på att och är de med inte ikke na se je że się w z nie jest o os um uma em"
-        " ja ei ve bir bu és az hogy nem va și cu ini yang dan"
-        " die wurde wurden sind waren hat fue era fueron été était fut ont sont foi stato stata è werd"
-        " blev blir var był była"
-    ).split()
+_FOREIGN_WORDS = word_set(
+    "le la les des du une est dans qui que pour pas au el los las del y es un una en con por su il lo gli che di"
+    " da per non sono si der das den dem und ist nicht ein eine mit auf von zu im het een van dat niet te op zijn"
+    " og det er som til av på att och är de med inte ikke na se je że się w z nie jest o os um uma em"
+    " ja ei ve bir bu és az hogy nem va și cu ini yang dan"
+    " die wurde wurden sind waren hat fue era fueron été était fut ont sont foi stato stata è werd"
+    " blev blir var był była"
 )
 _WORD = re.compile(r"[^\W\d_]+")
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from math import log1p
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from redargue.nli.alignment import Alignment, QuantityComparison, align, compare_quantities, parsed, shared_context
 from redargue.nli.consistency import LONGEST, verbatim
 from redargue.nli.grammar import NEGATORS, WORD
 from redargue.nli.model_files import read_arrays
 from redargue.nli.quantities import Quantity
-from redargue.nli.session import WEIGHTS_FOLDER, Entailment
+from redargue.nli.session import WEIGHTS_FOLDER, Entailment, softmax
 
 
 class Trees:
@@ -34,7 +35,7 @@ class Trees:
         self._roots, self._baseline = arrays["roots"], arrays["baseline"]
         self._depth = int(arrays["depth"])
 
-    def scores(self, features: Sequence[float]) -> tuple[float, ...]:
+    def scores(self, features: Sequence[float]) -> npt.NDArray[np.float64]:
         """The log odds of each class, up to a constant."""
         values = np.asarray(features, np.float64)
         nodes = self._roots.ravel()
@@ -42,15 +43,11 @@ class Trees:
             feature = self._feature[nodes]
             below = (values[feature] <= self._threshold[nodes]).astype(np.intp)
             nodes = np.where(feature < 0, nodes, self._children[below, nodes])
-        sums = self._value[nodes].reshape(self._roots.shape).sum(0) + self._baseline
-        return tuple(float(score) for score in sums)
+        return np.asarray(self._value[nodes].reshape(self._roots.shape).sum(0) + self._baseline, np.float64)
 
 
-# Signals of agreement and contradiction between a claim and a sentence, for the trees of
-# :mod:`redargue.nli.lexical`.
-#
-# Order and values of the features belong to the fitted trees in ``weights/lexical.npz``: a
-# change needs new trees.
+# Signals of agreement and contradiction between a claim and a sentence. Their order and values belong to the fitted
+# trees in ``weights/lexical.npz``: a change needs new trees.
 
 
 def _any(words: str) -> re.Pattern[str]:
@@ -280,8 +277,7 @@ def _directions(alignment: Alignment) -> tuple[float, ...]:
     )
 
 
-# Judges a claim by its words alone: boosted trees over the features of
-# :mod:`redargue.nli.lexical`.
+# Judges a claim by its words alone.
 
 _CONTAINMENT, _SUBSEQUENCE, _VERBATIM = map(FEATURE_NAMES.index, ("loose_containment", "subsequence", "verbatim"))
 
@@ -303,13 +299,11 @@ def lexical_features(claim: str, title: str, sentences: Sequence[str]) -> tuple[
     return (*compared[first], *whole, lead, float(len(sentences)), runner_up, copied)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _trees() -> Trees:
     return Trees(WEIGHTS_FOLDER / "lexical.npz")
 
 
 def judge(claim: str, title: str, sentences: Sequence[str]) -> Entailment:
     """Probabilities of the three labels, from the words alone."""
-    scores = np.array(_trees().scores(lexical_features(claim, title, sentences)))
-    shares = np.exp(scores - scores.max())
-    return Entailment(*(float(share) for share in shares / shares.sum()))
+    return softmax(_trees().scores(lexical_features(claim, title, sentences)))

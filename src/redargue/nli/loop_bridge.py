@@ -55,13 +55,10 @@ def current_bridge() -> LoopBridge:
     Raises:
         UsageError: it performs none.
     """
-    bridge = _bridge.get()
-    if bridge is None:
-        raise UsageError(
-            "a reader at an endpoint is asked only while a task is performed",
-            hint="use it in a check, a batch or a grounding",
-        )
-    return bridge
+    if bridge := _bridge.get():
+        return bridge
+    what = "a reader at an endpoint is asked only while a task is performed"
+    raise UsageError(what, hint="use it in a check, a batch or a grounding")
 
 
 async def in_thread(work: Callable[[], Result], account: Account) -> Result:

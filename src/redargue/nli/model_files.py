@@ -17,9 +17,7 @@ import numpy.typing as npt
 
 from redargue.errors import RedargueError, UsageError
 
-# Reads arrays from ``.npz`` files: the only way to ``numpy.load``.
-#
-# Sizes, types and shapes are checked before any memory is taken: a member of a ZIP file can
+# Arrays of ``.npz`` files. Sizes, types and shapes are checked before any memory is taken: a member of a ZIP file can
 # claim any.
 
 LARGEST_ARRAYS = 64 * 2**20  # bytes of all arrays together
@@ -42,9 +40,8 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]
                 raise ValueError(f"its arrays are larger than {LARGEST_ARRAYS:,} bytes")
             return {name.removesuffix(".npy"): _array(file, name, sizes[name]) for name in wanted}
     except KeyError as error:
-        raise UsageError(
-            f"{str(path)!r} has no array {str(error.args[0]).removesuffix('.npy')!r}", hint=_HINT
-        ) from None
+        missing = str(error.args[0]).removesuffix(".npy")
+        raise UsageError(f"{str(path)!r} has no array {missing!r}", hint=_HINT) from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         raise UsageError(f"{str(path)!r} cannot be read: {error}", hint=_HINT) from None
 
@@ -69,12 +66,8 @@ def _array(file: zipfile.ZipFile, name: str, size: int) -> npt.NDArray[Any]:
         return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
 
 
-# Opens and runs ONNX files, which may come from strangers: the only way to onnxruntime.
-#
-# A model is a program without files or network, except that its weights can be in files that it
-# names. Those have to be in its folder. A file that cannot be loaded, inputs that do not exist
-# and results of other kinds are errors with a hint, and a model of a user's that computes
-# without end is stopped.
+# ONNX files. A model is a program without files or network, except that its weights can be in files that it names.
+# Those have to be in its folder. A model of a user's that computes without end is stopped.
 
 LARGEST = 2**31  # bytes: what a file in this format can have without further files
 LONGEST_RUN = 300.0  # seconds for one text
@@ -108,8 +101,7 @@ class OnnxFile:
         self._path, self._runtime, self._bounded = path, onnxruntime, bounded
         _require_contained(path)
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4 if bounded else 3
         try:
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -131,23 +123,20 @@ class OnnxFile:
                 " decoder_input_ids",
             )
         options = self._runtime.RunOptions()
-        stop = Timer(LONGEST_RUN, setattr, (options, "terminate", True)) if self._bounded else None
+        stop = Timer(LONGEST_RUN, setattr, (options, "terminate", True))
+        stop.daemon = True
         try:
-            if stop:
-                stop.daemon = True
+            if self._bounded:
                 stop.start()
             output = self._session.run(None, {name: inputs[name] for name in self.inputs}, options)[0]
         except Exception as error:
             raise self._problem("cannot be run", error) from None
         finally:
-            if stop:
-                stop.cancel()
-        if not isinstance(output, np.ndarray) or output.dtype.kind not in "fiu" or not output.ndim or not output.size:
-            what = (
-                f"{output.dtype} of shape {output.shape}" if isinstance(output, np.ndarray) else type(output).__name__
-            )
-            raise UsageError(f"the model {str(self._path)!r} returns no row of numbers, but {what}", hint=HINT)
-        return output
+            stop.cancel()
+        if isinstance(output, np.ndarray) and output.dtype.kind in "fiu" and output.ndim and output.size:
+            return output
+        what = f"{output.dtype} of shape {output.shape}" if isinstance(output, np.ndarray) else type(output).__name__
+        raise UsageError(f"the model {str(self._path)!r} returns no row of numbers, but {what}", hint=HINT)
 
     def _problem(self, what: str, error: Exception) -> RedargueError:
         why = str(error).strip().partition("\n")[0][:300]

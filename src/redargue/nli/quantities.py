@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from text_to_num import find_numbers
 
-from redargue.nli.grammar import FUNCTION_WORDS, stem
+from redargue.nli.grammar import FUNCTION_WORDS, stem, word_set
 
 Relation = Literal["equal", "compatible", "unequal"]
 TOLERANCE = 1e-6
@@ -83,7 +83,7 @@ def base_units(unit: str) -> float:
     return _UNIT.get(unit, ("", 0.0))[1]
 
 
-_EXACT = frozenset("year month day weekday clock ordinal".split())
+_EXACT = word_set("year month day weekday clock ordinal")
 
 _TIME = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0, "fortnight": 1209600.0}
 _YEAR = 365.25 * 86400.0
@@ -352,20 +352,16 @@ def _is_number(words: list[str], at: int) -> bool:
     return True
 
 
-_NUMBER_WORDS = frozenset(
-    (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety first second"
-        " third fourth fifth sixth"
-        " seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth"
-        " nineteenth twentieth thirtieth hundred million billion hundredth thousand thousandth thirds fourths fifths"
-        " sixths sevenths dozen eighths ninths tenths fortieth fiftieth sixtieth seventieth eightieth ninetieth"
-    ).split()
+_NUMBER_WORDS = word_set(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety first second"
+    " third fourth fifth sixth"
+    " seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth"
+    " nineteenth twentieth thirtieth hundred million billion hundredth thousand thousandth thirds fourths fifths"
+    " sixths sevenths dozen eighths ninths tenths fortieth fiftieth sixtieth seventieth eightieth ninetieth"
 )
-_NOT_BEFORE_ONE = frozenset("no any every each another this that which the some other only it".split())
-_NOT_AFTER_ONE = frozenset(
-    "s of else another and to is was are were has had can may will would who that which by as".split()
-)
+_NOT_BEFORE_ONE = word_set("no any every each another this that which the some other only it")
+_NOT_AFTER_ONE = word_set("s of else another and to is was are were has had can may will would who that which by as")
 
 
 @lru_cache(maxsize=1024)
@@ -585,7 +581,7 @@ def _nouns(text: str, at: int) -> frozenset[str]:
     return frozenset(stem(word) for word in islice(nouns, 3))
 
 
-_SKIPPED = frozenset("more other such new of its the their".split())
+_SKIPPED = word_set("more other such new of its the their")
 
 
 def _multiple(match: re.Match[str]) -> list[Quantity]:
@@ -598,7 +594,7 @@ def _ordinal(match: re.Match[str]) -> list[Quantity]:
     return [_value("ordinal", int(match["number"]), nouns=_nouns(match.string, match.end()))]
 
 
-_CONVERTED = frozenset("time length area volume mass power energy data speed voltage".split())
+_CONVERTED = word_set("time length area volume mass power energy data speed voltage")
 _MOST_PARSED = 2000  # characters of evidence
 _WORDS_BEFORE = re.compile(r"\A(?:[^\W\d_]+ )*(?=\d)", re.UNICODE)
 

@@ -49,8 +49,7 @@ class QuestionTemplate(NamedTuple):
 
 def template_names() -> tuple[str, ...]:
     """The shipped templates."""
-    names = (path.name.removesuffix(".txt") for path in _FOLDER.iterdir())
-    return tuple(sorted(names))
+    return tuple(sorted(path.name.removesuffix(".txt") for path in _FOLDER.iterdir()))
 
 
 def template_text(name: str) -> str:
@@ -62,8 +61,7 @@ def template_text(name: str) -> str:
     if name in template_names():
         return (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     if not name.endswith(".txt"):
-        known = list(template_names())
-        hint = f"{did_you_mean(name, known)}; or name a file: FILE.txt"
+        hint = f"{did_you_mean(name, list(template_names()))}; or name a file: FILE.txt"
         raise UsageError(f"unknown template {name!r}", where="--template", hint=hint)
     try:
         return Path(name).read_text(encoding="utf-8")
@@ -79,33 +77,28 @@ def read_template(text: str, where: str) -> QuestionTemplate:
     """
     settings, texts = _parts(text, where)
     missing = [name for name in ("supported", "unsupported") if not settings.get(name)]
-    missing += [f"{{{slot}}}" for slot in ("evidence", "claim") if not _has_slot(texts, slot)]
-    if missing:
+    slots = [slot for slot in ("{evidence}", "{claim}") if not any(slot in text for _, text in texts)]
+    if missing := [*missing, *slots]:
         raise UsageError(
             f"the template has no {missing[0]!r}",
             where=where,
             hint="it needs lines such as 'supported: Yes' and 'unsupported: No', and messages "
             "with {evidence} and {claim}: [user] on a line of its own, and its text below",
         )
-    words = [settings[name].strip() for name in ("supported", "unsupported")]
-    for name, word in zip(("supported", "unsupported"), words, strict=True):
-        if not re.fullmatch(r"\w+", word):
-            raise _wrong(name, word, "one word", where)
-    if words[0].casefold() == words[1].casefold():
-        raise _wrong("unsupported", words[1], "another word than supported", where)
+    supported, unsupported = settings["supported"], settings["unsupported"]
     tokens, answer = settings.get("tokens", "4"), settings.get("answer", "first")
-    if not tokens.isdigit() or not 0 < int(tokens) <= 4096:
-        raise _wrong("tokens", tokens, "a number from 1 to 4096", where)
-    if answer not in ("first", "last"):
-        raise _wrong("answer", answer, "first or last", where)
-    return QuestionTemplate(
-        supported=words[0],
-        unsupported=words[1],
-        last=answer == "last",
-        tokens=int(tokens),
-        body=_body(settings.get("body", "{}"), where),
-        texts=texts,
-    )
+    body = _body(settings.get("body", "{}"))
+    for name, value, wanted, right in (
+        ("supported", supported, "one word", re.fullmatch(r"\w+", supported)),
+        ("unsupported", unsupported, "one word", re.fullmatch(r"\w+", unsupported)),
+        ("unsupported", unsupported, "another word than supported", unsupported.casefold() != supported.casefold()),
+        ("tokens", tokens, "a number from 1 to 4096", tokens.isdigit() and 0 < int(tokens) <= 4096),
+        ("answer", answer, "first or last", answer in ("first", "last")),
+        ("body", settings.get("body", ""), "a JSON object", body is not None),
+    ):
+        if not right:
+            raise UsageError(f"{name} is {value[:60]!r}, not {wanted}", where=where)
+    return QuestionTemplate(supported, unsupported, answer == "last", int(tokens), body or {}, texts)
 
 
 def _parts(text: str, where: str) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
@@ -124,19 +117,9 @@ def _parts(text: str, where: str) -> tuple[dict[str, str], tuple[tuple[str, str]
     return settings, tuple((role, "\n".join(lines).strip()) for role, lines in texts)
 
 
-def _has_slot(texts: tuple[tuple[str, str], ...], slot: str) -> bool:
-    return any(f"{{{slot}}}" in text for _, text in texts)
-
-
-def _body(text: str, where: str) -> dict[str, object]:
+def _body(text: str) -> dict[str, object] | None:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise _wrong("body", text, "a JSON object", where)
-    return body
-
-
-def _wrong(name: str, value: str, wanted: str, where: str) -> UsageError:
-    return UsageError(f"{name} is {value[:60]!r}, not {wanted}", where=where)
+        return None
+    return body if isinstance(body, dict) else None

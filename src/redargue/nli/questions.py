@@ -122,8 +122,8 @@ class EndpointModel:
         return await gather_or_cancel([self._ask(text, account) for text in texts])
 
     async def _ask(self, text: ModelText, account: Account) -> Floats:
-        spec, template = self._spec, self._template
-        endpoint, where = self._endpoint, f"reader {spec.name!r}"
+        spec, template, where = self._spec, self._template, f"reader {self._spec.name!r}"
+        endpoint = self._endpoint
         try:
             (choice, *_) = await endpoint.complete(
                 disarm_messages(template.messages(*text)),
@@ -142,15 +142,17 @@ class EndpointModel:
     def _endpoint(self) -> Endpoint:
         spec = self._spec
         key = os.environ.get(spec.key_variable, "").strip() if spec.key_variable else ""
-        if spec.key_variable and (not key or not key.isascii() or not key.isprintable()):
-            raise UsageError(
-                f"{spec.key_variable} {'has characters that no key has' if key else 'is not set'}",
-                where=f"reader {spec.name!r}",
-                hint=f"set it to the key of {spec.source}",
-            )
-        service = reader_service(spec.url, key)
-        tokens = self._template.tokens
-        return Endpoint(self._transport, service, spec.model, prices=self._prices, max_tokens=tokens)
+        if spec.key_variable and not (key and key.isascii() and key.isprintable()):
+            problem = "has characters that no key has" if key else "is not set"
+            where, hint = f"reader {spec.name!r}", f"set it to the key of {spec.source}"
+            raise UsageError(f"{spec.key_variable} {problem}", where=where, hint=hint)
+        return Endpoint(
+            self._transport,
+            reader_service(spec.url, key),
+            spec.model,
+            prices=self._prices,
+            max_tokens=self._template.tokens,
+        )
 
 
 def answer_logits(choice: Choice, template: QuestionTemplate, *, where: str, logprobs: bool) -> Floats:

@@ -376,7 +376,7 @@ class Reader:
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
         pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
         found = zip(near, model.read(pairs), model.relevance(pairs), strict=True)
-        judged = {i: _as_asserted(claim, candidates[i].text, *said) for i, *said in found}
+        judged = {i: _as_asserted(claim, candidates[i].text, said, relevance) for i, said, relevance in found}
         spans = []
         for i, candidate in enumerate(candidates):
             judgement, relevance = judged.get(i, (_UNREAD, 0.0))

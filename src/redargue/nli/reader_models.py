@@ -7,7 +7,6 @@ words of a vocabulary, is not a verdict.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +16,9 @@ from redargue.errors import UsageError
 from redargue.llm.hf_model import import_torch
 from redargue.nli.model_files import OnnxFile
 from redargue.nli.reader_spec import SERVE, ReaderSpec, files_sha256
-from redargue.nli.session import Floats, TextModel, onnx_inputs, read_tokenizer, threads_setting
+from redargue.nli.session import Floats, TextModel, onnx_inputs, read_tokenizer
 
 _KEPT = 10_000  # rows of logits in memory
-_PREFIX = "t5."  # of the names of HHEM's weights
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no download, no code
 
 
@@ -46,12 +44,9 @@ class OnnxModel(TextModel):
 
     def __init__(self, spec: ReaderSpec, *, threads: int = 0) -> None:
         if not (spec.folder / "tokenizer.json").is_file():
-            raise UsageError(
-                f"no file 'tokenizer.json' in {str(spec.folder)!r}",
-                hint="save the model's fast tokenizer",
-            )
+            what = f"no file 'tokenizer.json' in {str(spec.folder)!r}"
+            raise UsageError(what, hint="save the model's fast tokenizer")
         tokenizer = read_tokenizer(spec.folder, spec.longest)
-        threads = threads or threads_setting() or os.cpu_count() or 1
         super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=_KEPT, threads=threads)
         self._spec = spec
         self._answers = answer_tokens(tokenizer, spec)
@@ -85,17 +80,15 @@ class TorchModel(TextModel):
         tokenizer = fast.backend_tokenizer
         tokenizer.enable_truncation(spec.longest)
         tokenizer.no_padding()
-        super().__init__(  # one thread, because torch has its own
-            spec.name, tokenizer, sha256=lambda: spec.sha256, kept=_KEPT, threads=1
-        )
+        # one thread, because torch has its own
+        super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=_KEPT, threads=1)
         self._spec = spec
-        segments = "token_type_ids" in fast.model_input_names
-        self._names = ["input_ids", "attention_mask", *(["token_type_ids"] if segments else [])]
+        self._names = {"input_ids", "attention_mask", *fast.model_input_names}
         self._answers = answer_tokens(tokenizer, spec)
 
     def _output(self, row: Any) -> Floats:
-        arrays = onnx_inputs(row)
-        inputs = {name: self._torch.from_numpy(arrays[name]).to(self._device) for name in self._names}
+        arrays = {name: array for name, array in onnx_inputs(row).items() if name in self._names}
+        inputs = {name: self._torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
         if self._spec.decoder_start is not None:
             start = [[self._spec.decoder_start]]
             inputs["decoder_input_ids"] = self._torch.tensor(start, device=self._device)
@@ -168,8 +161,7 @@ def _least_supported(logits: Any, spec: ReaderSpec) -> Any:
 
 
 def _shape_error(shape: tuple[int, ...], spec: ReaderSpec, tokens: int) -> UsageError:
-    expected = {"lettuce": f"(1, {tokens}, 2)", "hhem": f"(1, {tokens}, 2)"}
-    wanted = expected.get(spec.form, f"(1, {len(spec.outputs)})")
+    wanted = f"(1, {tokens}, 2)" if spec.form in ("lettuce", "hhem") else f"(1, {len(spec.outputs)})"
     hint = "export it again with a classifier of pairs"
     if spec.decoder_start is not None:
         wanted, hint = "(1, 1, vocabulary)", "export the encoder-decoder with its language model head"
@@ -177,8 +169,8 @@ def _shape_error(shape: tuple[int, ...], spec: ReaderSpec, tokens: int) -> Usage
         hint = f"it writes text: {SERVE}"
     elif len(shape) == 3:
         hint = (
-            "it classifies tokens; if they are supported (0) or hallucinated (1), as "
-            "LettuceDetect's are: --input-form lettuce"
+            "it classifies tokens; if they are supported (0) or hallucinated (1), as LettuceDetect's are: "
+            "--input-form lettuce"
         )
     what = f"the model gives numbers of shape {shape} for a text of {tokens} tokens, not {wanted}"
     return UsageError(what, where=f"reader {spec.name!r}", hint=hint)
@@ -193,10 +185,9 @@ def _load(spec: ReaderSpec, transformers: Any) -> Any:
     options = {"dtype": "float32", "use_safetensors": True, "output_loading_info": True}
     model, loaded = loader.from_pretrained(str(spec.folder), **options, **_LOCAL)
     if missing := sorted(loaded["missing_keys"]):  # they would be random numbers
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UsageError(
-            f"the weights have no {missing[0]!r}"
-            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-            + f", which {type(model).__name__} needs",
+            f"the weights have no {missing[0]!r}{more}, which {type(model).__name__} needs",
             where=str(spec.folder),
             hint="it was not trained to tell entailment, or was saved as another kind of model",
         )
@@ -211,10 +202,9 @@ def _load_hhem(spec: ReaderSpec, transformers: Any) -> Any:
     config = transformers.AutoConfig.from_pretrained(foundation, num_labels=2, **_LOCAL)
     weights = load_file(str(spec.folder / "model.safetensors"))
     model = transformers.T5ForTokenClassification(config)
-    unprefixed = {name.removeprefix(_PREFIX): weight for name, weight in weights.items()}
+    unprefixed = {name.removeprefix("t5."): weight for name, weight in weights.items()}
     missing, unexpected = model.load_state_dict(unprefixed, strict=False)
-    tied = "embed_tokens.weight"  # to the shared embedding
-    missing = [name for name in missing if not name.endswith(tied)]
+    missing = [name for name in missing if not name.endswith("embed_tokens.weight")]  # tied to the shared embedding
     if missing or unexpected:
         raise UsageError(
             f"the weights in {str(spec.folder)!r} are not those of HHEM-2.1: {[*missing, *unexpected][:3]}",

@@ -25,6 +25,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -49,9 +50,8 @@ _ORDER = "give them in the order of the outputs: --labels entailment,neutral,con
 
 def side_named(name: str) -> OutputSide | None:
     """The meaning of a label name, such as "SUPPORTS" or "not_entailment"; None if it says none."""
-    plain = name.strip().lower().replace("_", " ")
-    found = (side for side, prefixes in PREFIXES.items() if plain.startswith(prefixes))
-    return next(found, None)
+    plain = name.strip().lower()
+    return next((side for side, prefixes in PREFIXES.items() if plain.startswith(prefixes)), None)
 
 
 def sides(names: Sequence[str], not_supported: OutputSide = "neither", where: str = "") -> tuple[OutputSide, ...]:
@@ -80,13 +80,11 @@ def sides(names: Sequence[str], not_supported: OutputSide = "neither", where: st
         )
     known = [side_named(name) for name in names]
     if len(names) == 2 and known.count("supports") == 1:
-        other = next(side for side in known if side != "supports")
-        negative: OutputSide = "refutes" if other == "refutes" else not_supported
-        known = ["supports" if side == "supports" else negative for side in known]
-    distinct = len(set(known)) == len(known) and None not in known
-    if len(names) not in (2, 3) or not distinct or "supports" not in known:
+        known = [side if side in ("supports", "refutes") else not_supported for side in known]
+    found = tuple(side for side in known if side is not None)
+    if len(names) not in (2, 3) or len(set(found)) < len(names) or "supports" not in found:
         raise UsageError(f"the label names {shown} do not identify the outputs", where=where, hint=_ORDER)
-    return tuple(side for side in known if side is not None)
+    return found
 
 
 FolderForm = Literal["pair", "minicheck", "hhem", "lettuce"]
@@ -135,11 +133,8 @@ def windows(text: str, room: int, count: Callable[[str], int]) -> list[str]:
     """
     if count(text) <= room:
         return [text]
-    parts = list[str]()
-    for sentence in sentences(text) or (text,):
-        parts += _pieces(sentence, room, count)
     out, current = list[str](), list[str]()
-    for part in parts:
+    for part in chain.from_iterable(_pieces(sentence, room, count) for sentence in sentences(text) or (text,)):
         if current and count(" ".join([*current, part])) > room:
             out.append(" ".join(current))
             current = current[-1:] if count(f"{current[-1]} {part}") <= room else []
@@ -240,12 +235,15 @@ def read_spec(name: str, source: str, folder: Path, choices: ReaderChoices | Non
             a model of this kind.
     """
     choices = choices or ReaderChoices()
-    runtime, config = _runtime(folder), _config(folder)
+    runtime, config = _runtime(folder), _json(folder / "config.json")
+    if not isinstance(config, dict):
+        what = f"{str(folder / 'config.json')!r} is not a model's configuration"
+        raise UsageError(f"{what}: {str(config)[:60]!r}")
     where = str(folder / "config.json")
     form = choices.form or _form(config, source)
     decoder_start = _decoder_start(config, folder)
     _require_verdicts(config, form, where, generates=decoder_start is not None)
-    outputs, one_logit = _outputs(config, form, choices, where, decoder_start is not None)
+    outputs, one_logit = _outputs(config, form, choices, where, generates=decoder_start is not None)
     return ReaderSpec(
         name=name,
         source=source,
@@ -295,14 +293,6 @@ def _runtime(folder: Path) -> Runtime:
     )
 
 
-def _config(folder: Path) -> dict[str, object]:
-    config = _json(folder / "config.json")
-    if not isinstance(config, dict):
-        what = f"{str(folder / 'config.json')!r} is not a model's configuration"
-        raise UsageError(f"{what}: {str(config)[:60]!r}")
-    return config
-
-
 def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -332,37 +322,22 @@ def _require_verdicts(config: dict[str, object], form: FolderForm, where: str, *
     if any(name in kind for name in _GENERATIVE):
         raise UsageError(f"{kind!r} is a generative model", where=where, hint=SERVE)
     if by_token and form not in ("lettuce", "hhem"):
-        raise UsageError(
-            f"{kind!r} classifies each token, not a pair of texts",
-            where=where,
-            hint="if its tokens are supported (0) or hallucinated (1), as LettuceDetect's are: --input-form lettuce",
-        )
+        hint = "if its tokens are supported (0) or hallucinated (1), as LettuceDetect's are: --input-form lettuce"
+        raise UsageError(f"{kind!r} classifies each token, not a pair of texts", where=where, hint=hint)
     if form == "lettuce" and kind and not by_token:
-        raise UsageError(
-            f"{kind!r} does not classify tokens, as the input form 'lettuce' needs",
-            where=where,
-            hint="choose another --input-form",
-        )
+        what = f"{kind!r} does not classify tokens, as the input form 'lettuce' needs"
+        raise UsageError(what, where=where, hint="choose another --input-form")
     if kind.endswith("Model") or any(name in kind for name in _OTHER_HEADS):
-        raise UsageError(
-            f"{kind!r} has no classifier of pairs",
-            where=where,
-            hint="choose a model that was trained to tell entailment, such as one of those of redargue models get",
-        )
+        hint = "choose a model that was trained to tell entailment, such as one of those of redargue models get"
+        raise UsageError(f"{kind!r} has no classifier of pairs", where=where, hint=hint)
     if generates and form != "minicheck":
-        raise UsageError(
-            f"{kind or 'an encoder-decoder'!r} answers a prompt, which its files do not say",
-            where=where,
-            hint='if it answers "0" or "1" to MiniCheck\'s input: --input-form minicheck',
-        )
+        what = f"{kind or 'an encoder-decoder'!r} answers a prompt, which its files do not say"
+        hint = 'if it answers "0" or "1" to MiniCheck\'s input: --input-form minicheck'
+        raise UsageError(what, where=where, hint=hint)
 
 
 def _outputs(
-    config: dict[str, object],
-    form: FolderForm,
-    choices: ReaderChoices,
-    where: str,
-    generates: bool,
+    config: dict[str, Any], form: FolderForm, choices: ReaderChoices, where: str, *, generates: bool
 ) -> tuple[tuple[OutputSide, ...], bool]:
     """The meanings of the outputs, and whether there is only one."""
     negative = choices.not_supported
@@ -377,7 +352,13 @@ def _outputs(
             hint=f"name as many as id2label in {where}: {', '.join(names)}",
         )
     if len(given or names) == 1 and not generates:
-        _require_support((given or names)[0], "--labels" if given else where)
+        if side_named(only := (given or names)[0]) != "supports":  # rerankers have one output, too
+            raise UsageError(
+                f"the model has one output, {only!r}, as rerankers have, whose score is not support",
+                where="--labels" if given else where,
+                hint="if it is the logit of support: --labels supported; a reranker that needs a prompt "
+                "is read at an endpoint: --template qwen3-reranker",
+            )
         return (negative, "supports"), True
     if given:
         return sides(given, negative, "--labels"), False
@@ -386,18 +367,6 @@ def _outputs(
     if generates or form in ("minicheck", "hhem"):
         return (negative, "supports"), False  # answers "0" and "1", or MiniCheck's unnamed outputs
     return sides(names, negative, where), False
-
-
-def _require_support(label: str, where: str) -> None:
-    """Raises UsageError unless the only label says support: rerankers have one output, too."""
-    if side_named(label) == "supports":
-        return
-    raise UsageError(
-        f"the model has one output, {label!r}, as rerankers have, whose score is not support",
-        where=where,
-        hint="if it is the logit of support: --labels supported; a reranker that needs a prompt "
-        "is read at an endpoint: --template qwen3-reranker",
-    )
 
 
 def _label_names(config: dict[str, Any], where: str) -> tuple[str, ...]:
@@ -414,10 +383,8 @@ def _decoder_start(config: dict[str, object], folder: Path) -> int | None:
         return None
     start = config.get("decoder_start_token_id", config.get("pad_token_id"))
     if not isinstance(start, int):
-        raise UsageError(
-            f"decoder_start_token_id is {start!r}, and an encoder-decoder needs a token",
-            where=str(folder / "config.json"),
-        )
+        what = f"decoder_start_token_id is {start!r}, and an encoder-decoder needs a token"
+        raise UsageError(what, where=str(folder / "config.json"))
     return start
 
 
@@ -443,12 +410,13 @@ def _longest(config: dict[str, object], folder: Path, form: FolderForm, chosen: 
         return chosen
     if relative:
         return LONGEST_RELATIVE
-    limits = [limit or _LONGEST, *([LONGEST_LETTUCE] if form == "lettuce" else [])]
     named = _json(folder / "tokenizer_config.json")
     tokens = named.get("model_max_length") if isinstance(named, dict) else None
+    limits = [limit] if limit else []
     if isinstance(tokens, int) and _LEAST <= tokens < _UNLIMITED:
-        limits = [*limits[0 if limit else 1 :], tokens]
-    return min(limits)
+        limits.append(tokens)
+    limits = limits or [_LONGEST]
+    return min(*limits, LONGEST_LETTUCE) if form == "lettuce" else min(limits)
 
 
 def _positions(config: dict[str, Any], where: str) -> int | None:

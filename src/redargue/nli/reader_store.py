@@ -1,11 +1,7 @@
 """The readers that a user has added: one folder each in ``models`` under redargue's home.
 
-``reader.json`` says where the model is and how it is read, ``fit.json`` what
-``redargue models fit`` fitted. The model's files stay where they are.
-
-Adds a model in a folder, on the hub or at an endpoint as a reader: it is tried first.
-
-Pairs of a claim and evidence that every reader has to read well.
+``reader.json`` says where the model is and how it is read, ``fit.json`` what ``redargue models fit`` fitted. The
+model's files stay where they are. A model is tried before it is added.
 """
 
 from __future__ import annotations
@@ -72,18 +68,25 @@ def models_folder() -> Path:
     return home() / "models"
 
 
-def require_name(name: str) -> None:
-    """Raises UsageError for what cannot be the name of a reader, and of its folder."""
+def _name_or_default(name: str, source: str) -> str:
+    """The name of a reader and of its folder, after its source if none is given.
+
+    Raises:
+        UsageError: it cannot be a name.
+    """
+    name = name or re.sub(r"[^a-z0-9._-]+", "-", source.lower()).strip("-._")
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be a reader's name",
-            where="--name",
-            hint="letters, digits, '.', '_' and '-'",
-        )
+        hint = "letters, digits, '.', '_' and '-'"
+        raise UsageError(f"{name!r} cannot be a reader's name", where="--name", hint=hint)
+    return name
 
 
 def added_readers() -> list[AnySpec]:
-    return [read_added(path.parent.name) for path in sorted(models_folder().glob(f"*/{SPEC}"))]
+    return [read_added(name) for name in _names()]
+
+
+def _names() -> list[str]:
+    return [path.parent.name for path in sorted(models_folder().glob(f"*/{SPEC}"))]
 
 
 def read_added(name: str) -> AnySpec:
@@ -99,8 +102,9 @@ def read_added(name: str) -> AnySpec:
 def _spec_file(name: str) -> Path:
     path = models_folder() / name / SPEC
     if not _NAME.fullmatch(name) or not path.is_file():
-        names = [path.parent.name for path in sorted(models_folder().glob(f"*/{SPEC}"))]
-        hint = did_you_mean(name, names) if names else "add one: redargue models add NAME|FOLDER --as reader"
+        hint = (
+            did_you_mean(name, names) if (names := _names()) else "add one: redargue models add NAME|FOLDER --as reader"
+        )
         raise UsageError(f"no reader {name!r} has been added", where="--reader", hint=hint)
     return path
 
@@ -122,7 +126,7 @@ def read_fit(spec: AnySpec) -> ReaderFit | None:
 
 def write_fit(spec: AnySpec, fit: ReaderFit) -> Path:
     path = models_folder() / spec.name / FIT
-    path.write_text(fit.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    _write(path, fit)
     return path
 
 
@@ -136,8 +140,7 @@ def load_reader(
 ) -> UserReader:
     """The added reader with its fitted weights.
 
-    A model in a folder is loaded once per process; a grader at an endpoint is asked over the
-    transport.
+    A model in a folder is loaded once per process; a grader at an endpoint is asked over the transport.
     """
     spec = read_added(name)
     fit = read_fit(spec)
@@ -167,7 +170,11 @@ def write_spec(spec: AnySpec) -> None:
     if (folder / SPEC).is_file() and read_added(spec.name) != spec:
         (folder / FIT).unlink(missing_ok=True)
     make_folder(folder)
-    (folder / SPEC).write_text(spec.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    _write(folder / SPEC, spec)
+
+
+def _write(path: Path, data: Frozen) -> None:
+    path.write_text(data.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _parsed(model: type[Data], path: Path) -> Data:
@@ -204,8 +211,7 @@ def add_reader(
         UsageError: there is no such model, it cannot be read, or its outputs are not known.
         UsageError: it needs a package that is not installed.
     """
-    name = name or _named_after(Path(source).name)
-    require_name(name)
+    name = _name_or_default(name, Path(source).name)
     on_hub, folder = hub.is_hub_name(source), Path(source).expanduser().absolute()
     if on_hub:
         folder = hub.download(source, revision, offline=offline)
@@ -247,8 +253,7 @@ def add_endpoint(
         ProviderError: it does not answer.
         BadReply: it answers with neither of the template's words.
     """
-    name = name or _named_after(model.rpartition("/")[2])
-    require_name(name)
+    name = _name_or_default(name, model.rpartition("/")[2])
     _require_no_key(url, key_variable)
     prompt = template_text(template)
     read_template(prompt, f"template {template!r}")
@@ -256,11 +261,18 @@ def add_endpoint(
     if longest < LEAST_CONTEXT:
         what = f"{longest} tokens are too few for a question with evidence"
         raise UsageError(what, where="--longest", hint=f"at least {LEAST_CONTEXT}")
-    negative = "refutes" if not_supported == "refutes" else "neither"
-    values = {"name": name, "source": display_url(url), "url": url.rstrip("/"), "model": model}
-    values |= {"key_variable": key_variable, "template": template, "prompt": prompt}
-    sizes = {"longest": longest, "window": min(WINDOW, longest // 2)}
-    spec = EndpointSpec.model_validate(values | sizes | {"outputs": (negative, "supports")})
+    spec = EndpointSpec(
+        name=name,
+        source=display_url(url),
+        url=url.rstrip("/"),
+        model=model,
+        key_variable=key_variable,
+        template=template,
+        prompt=prompt,
+        outputs=("refutes" if not_supported == "refutes" else "neither", "supports"),
+        longest=longest,
+        window=min(WINDOW, longest // 2),
+    )
     transport = Transport(limiter(), offline=offline)
     try:
         _ask(spec, transport, check)
@@ -275,10 +287,8 @@ def add_endpoint(
 def _require_no_key(url: str, key_variable: str) -> None:
     """Raises UsageError for a key where an address or the name of a variable belongs."""
     if has_credentials(url) or "@" in url.partition("://")[2].partition("/")[0]:
-        raise UsageError(
-            f"the address of {display_url(url)!r} contains a password or key",
-            hint="leave it out, and name the variable that has the key: --key-env NAME",
-        )
+        what = f"the address of {display_url(url)!r} contains a password or key"
+        raise UsageError(what, hint="leave it out, and name the variable that has the key: --key-env NAME")
     if key_variable and not _VARIABLE.fullmatch(key_variable):
         raise UsageError(  # it may be the key itself, which is not shown
             "--key-env takes the name of an environment variable, not a key",
@@ -315,10 +325,6 @@ def _try(spec: ReaderSpec) -> UserReader:
     return reader
 
 
-def _named_after(text: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")
-
-
 class GoldenPair(Frozen):
     """``supported``: whether the evidence supports the claim."""
 
@@ -327,22 +333,13 @@ class GoldenPair(Frozen):
     supported: bool
 
 
-GOLDEN = (
-    GoldenPair(
-        claim="The bridge was opened in 1889.",
-        evidence="The bridge was opened in 1889.",
-        supported=True,
-    ),
-    GoldenPair(
-        claim="The museum is closed on Mondays.",
-        evidence="Otters eat fish, crabs and frogs.",
-        supported=False,
-    ),
-    GoldenPair(
-        claim="The bridge was opened in 1889.",
-        evidence="The bridge was not opened in 1889. It was opened in 1921.",
-        supported=False,
-    ),
+GOLDEN = tuple(
+    GoldenPair(claim=claim, evidence=evidence, supported=supported)
+    for claim, evidence, supported in (
+        ("The bridge was opened in 1889.", "The bridge was opened in 1889.", True),
+        ("The museum is closed on Mondays.", "Otters eat fish, crabs and frogs.", False),
+        ("The bridge was opened in 1889.", "The bridge was not opened in 1889. It was opened in 1921.", False),
+    )
 )
 
 

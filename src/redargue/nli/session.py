@@ -48,10 +48,11 @@ class TextModel(ABC):
         name: of the threads.
         sha256: returns the key of ``REDARGUE_CACHE``, which all outputs are kept in.
         kept: outputs that are cached in memory.
-        threads: texts read concurrently.
+        threads: texts read concurrently; 0: as REDARGUE_THREADS says, or one for each core.
     """
 
-    def __init__(self, name: str, tokenizer: Any, *, sha256: Callable[[], str], kept: int, threads: int) -> None:
+    def __init__(self, name: str, tokenizer: Any, *, sha256: Callable[[], str], kept: int, threads: int = 0) -> None:
+        threads = threads or _threads_setting() or os.cpu_count() or 1
         self.threads, self.tokenizer = threads, tokenizer
         self._kept, self._lock = kept, Lock()
         self._known: OrderedDict[ModelText, tuple[Floats, int]] = OrderedDict()
@@ -74,7 +75,12 @@ class TextModel(ABC):
     @cached_property
     def marks(self) -> tuple[str, ...]:
         """The special tokens of the tokenizer, longest first."""
-        return special_tokens(self.tokenizer)
+        if isinstance(self.tokenizer, WordPiece):
+            names = list(self.tokenizer.special)
+        else:
+            added = self.tokenizer.get_added_tokens_decoder().values()
+            names = [token.content for token in added if token.special]
+        return tuple(sorted(names, key=len, reverse=True))
 
     def count(self, text: ModelText) -> int:
         """The tokens of a text, special ones included."""
@@ -123,28 +129,15 @@ class TextModel(ABC):
 class Session(TextModel):
     """A bundled ONNX model with its tokenizer; ``kept`` outputs are cached in memory."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        longest: int,
-        kept: int,
-        threads: int = 0,
-        folder: Path = WEIGHTS_FOLDER,
-    ) -> None:
+    def __init__(self, model: str, *, longest: int, kept: int, threads: int = 0, folder: Path = WEIGHTS_FOLDER) -> None:
         for name in (model, "tokenizer.json"):
             if not (folder / name).is_file():
                 package = "redargue" if folder == WEIGHTS_FOLDER else "redargue-reader"
                 hint = f"reinstall {package}: its wheel contains the file"
                 raise UsageError(f"no file {name!r} in {str(folder)!r}", hint=hint)
         self._session = OnnxFile(folder / model, bounded=False)
-        super().__init__(
-            model,
-            read_tokenizer(folder, longest),
-            sha256=lambda: file_sha256(folder / model),
-            kept=kept,
-            threads=threads or threads_setting() or os.cpu_count() or 1,
-        )
+        tokenizer = read_tokenizer(folder, longest)
+        super().__init__(model, tokenizer, sha256=lambda: file_sha256(folder / model), kept=kept, threads=threads)
 
     def _output(self, row: Any) -> Floats:
         return np.asarray(self._session.run(onnx_inputs(row))[0])
@@ -165,23 +158,13 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def threads_setting() -> int:
+def _threads_setting() -> int:
     value = os.environ.get("REDARGUE_THREADS", "0")
     if not value.isdigit():
         raise UsageError(
             f"expected a number of threads, got {value!r}", where="REDARGUE_THREADS", hint="0: one thread per core"
         )
     return int(value)
-
-
-def special_tokens(tokenizer: Any) -> tuple[str, ...]:
-    """The special tokens of a tokenizer, longest first."""
-    if hasattr(tokenizer, "special"):
-        names = list(tokenizer.special)
-    else:
-        added = tokenizer.get_added_tokens_decoder().values()
-        names = [token.content for token in added if token.special]
-    return tuple(sorted(names, key=len, reverse=True))
 
 
 @lru_cache(maxsize=4)
@@ -193,11 +176,8 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
     try:
         from tokenizers import Tokenizer
     except ModuleNotFoundError:
-        raise UsageError(
-            "this model's tokenizer needs the package tokenizers",
-            where=str(path),
-            hint=install("tokenizers"),
-        ) from None
+        what = "this model's tokenizer needs the package tokenizers"
+        raise UsageError(what, where=str(path), hint=install("tokenizers")) from None
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.enable_truncation(longest)
     tokenizer.no_padding()
@@ -213,7 +193,6 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
 Floats = npt.NDArray[np.float32]
 ModelText = str | tuple[str, str]
 _TABLES = "CREATE TABLE outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
-KEYS_PER_QUERY = 500  # SQLite limits the number of parameters
 
 
 class OutputCache:
@@ -238,16 +217,12 @@ class OutputCache:
             raise UsageError(what, where="REDARGUE_CACHE", hint="name another file")
 
     def recall(self, texts: Sequence[ModelText]) -> dict[ModelText, tuple[Floats, int]]:
-        texts_by_key = {self._key(text): text for text in texts}
         outputs: dict[ModelText, tuple[Floats, int]] = {}
-        keys = list(texts_by_key)
-        for start in range(0, len(keys), KEYS_PER_QUERY):
-            some = keys[start : start + KEYS_PER_QUERY]
-            marks = ",".join("?" * len(some))
-            with self._lock, self._errors():
-                rows = self._file.execute(f"SELECT key, output, tokens FROM outputs WHERE key IN ({marks})", some)
-                for key, output, tokens in rows:
-                    outputs[texts_by_key[key]] = np.frombuffer(output, np.float32), tokens
+        with self._lock, self._errors():
+            for text in texts:
+                query = "SELECT output, tokens FROM outputs WHERE key = ?"
+                for output, tokens in self._file.execute(query, [self._key(text)]):
+                    outputs[text] = np.frombuffer(output, np.float32), tokens
         return outputs
 
     def keep(self, outputs: Mapping[ModelText, tuple[Floats, int]]) -> None:
@@ -309,7 +284,7 @@ class Embedder:
 def shared(threads: int = 0) -> Embedder:
     """One copy of the weights per process, also if several threads ask for it first."""
     with _loading:
-        return _shared(threads)  # a cache takes shared() and shared(0) for two calls
+        return _shared(threads)
 
 
 _loading = Lock()
@@ -333,6 +308,11 @@ class Entailment(NamedTuple):
     supports: float
     refutes: float
     neither: float
+
+
+def softmax(logits: npt.NDArray[Any]) -> Entailment:
+    shares = np.exp(logits - logits.max())
+    return Entailment(*map(float, shares / shares.sum()))
 
 
 LABELS = len(Entailment._fields)
@@ -366,11 +346,7 @@ class CrossEncoder:
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         """One result per pair, in order; each pair is read alone, so results do not depend on their neighbours."""
-        results = []
-        for logits in self._session.run(list(pairs)):
-            shares = np.exp(logits[:LABELS] - logits[:LABELS].max())
-            results.append(Entailment(*(float(share) for share in shares / shares.sum())))
-        return results
+        return [softmax(logits[:LABELS]) for logits in self._session.run(list(pairs))]
 
     def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The probability that each text decides the claim either way, in [0, 1]; for reranking."""

@@ -115,15 +115,10 @@ class UserReader:
             )
         return open_model(self.spec, threads=self._threads)
 
-    @cached_property
-    def _separator(self) -> str:
-        return next((mark for mark in SEPARATORS if mark in self.model.marks), "\n")
-
     def _input(self, evidence: str, claim: str) -> ModelText:
-        spec = self.spec
-        generates = isinstance(spec, ReaderSpec) and spec.decoder_start is not None
-        separator = self._separator
-        return model_input(spec.form, evidence, claim, separator=separator, generates=generates)
+        generates = isinstance(self.spec, ReaderSpec) and self.spec.decoder_start is not None
+        separator = next((mark for mark in SEPARATORS if mark in self.model.marks), "\n")
+        return model_input(self.spec.form, evidence, claim, separator=separator, generates=generates)
 
     def _inputs(self, claim: str, evidence: str) -> list[ModelText]:
         marks = self.model.marks

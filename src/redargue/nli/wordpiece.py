@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 _NORMALIZER = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
@@ -103,7 +104,7 @@ class WordPiece:
 
     def encode_batch(self, texts: Sequence[str | tuple[str, str]]) -> list[_Tokens]:
         """Each text or pair; of a pair that is too long, the longer text is truncated."""
-        return [self.encode(*([text] if isinstance(text, str) else text)) for text in texts]
+        return [self.encode(text) if isinstance(text, str) else self.encode(*text) for text in texts]
 
     def encode(self, first: str, second: str | None = None) -> _Tokens:
         one = self._ids(first)
@@ -130,11 +131,7 @@ class WordPiece:
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = []
         for at, part in enumerate(self._split.split(text)):
-            if at % 2:
-                ids.append(self.special[part])
-            else:
-                for word in _words(part):
-                    ids += self._word(word)
+            ids += [self.special[part]] if at % 2 else chain.from_iterable(map(self._word, _words(part)))
         return ids
 
     def _pieces(self, word: str) -> tuple[int, ...]:
