@@ -207,19 +207,12 @@ def _write_query(task: WriteQuery, backend: EmbeddedBackend) -> Query:
 @perform.register
 def _rewrite_query(task: RewriteQuery, backend: EmbeddedBackend) -> Query:
     """The words that the others' quotations leave open, with the names that these introduce."""
-    claim, quotations = distinct_words(task.claim.text), quotations_of(task.others)
-    covered = {word.lower() for text in quotations for word in distinct_words(text)}
-    uncovered = [word for word in claim if word.lower() not in covered]
-    names = [name for text in quotations for name in names_in(text) if name.lower() not in task.claim.text.lower()]
-    if not covered:
-        return _changed(" ".join(claim), task.used)
-    if not uncovered:
+    uncovered, names = open_words(task.claim.text, *quotations_of(task.others))
+    words = [*dict.fromkeys(names[:2]), *uncovered] if names else distinct_words(task.claim.text)
+    text = " ".join(words)
+    if not uncovered or distinct_words(text) == distinct_words(task.used):
         return Query(kept=True)
-    return _changed(" ".join([*dict.fromkeys(names[:2]), *uncovered]) if names else " ".join(claim), task.used)
-
-
-def _changed(text: str, used: str) -> Query:
-    return Query(kept=True) if not text or distinct_words(text) == distinct_words(used) else Query(text=text[:300])
+    return Query(text=text[:300])
 
 
 @perform.register
@@ -444,9 +437,15 @@ def distinct_words(text: str) -> list[str]:
     return list(dict.fromkeys(content))
 
 
-def names_in(text: str) -> list[str]:
-    """Runs of capitalised words that do not begin a sentence."""
-    return [name.strip() for name in re.findall(r"(?<=[a-z,] )((?:[A-Z][\w'-]+ ?)+)", text)]
+def open_words(claim: str, *evidence: str) -> tuple[list[str], list[str]]:
+    """The claim's content words that no text of the evidence has, and the names that only the evidence has.
+
+    A name is a run of capitalised words that does not begin a sentence.
+    """
+    covered = {word.lower() for text in evidence for word in distinct_words(text)}
+    found = (name.strip() for text in evidence for name in re.findall(r"(?<=[a-z,] )((?:[A-Z][\w'-]+ ?)+)", text))
+    names = [name for name in found if name.lower() not in claim.lower()]
+    return [word for word in distinct_words(claim) if word.lower() not in covered], names
 
 
 _STOP_WORDS = word_set(

@@ -74,10 +74,11 @@ def bind(claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()) -
         return _UNKNOWN  # it names something that the sentence does not
     bound = False
     for stated in all_stated:
-        given = [fact for fact in _facts(sentence, stated.value) if not _denied(sentence, fact)]
-        kinds = [related(stated.value, fact.value) for fact in given]
-        same = [fact for kind, fact in zip(kinds, given, strict=True) if kind == "equal"]
-        others = [fact for kind, fact in zip(kinds, given, strict=True) if kind == "unequal"]
+        given = [
+            fact for fact in _facts(sentence, stated.value) if not _DENIES.search(sentence.text, fact.start, fact.end)
+        ]
+        same = [fact for fact in given if related(stated.value, fact.value) == "equal"]
+        others = [fact for fact in given if related(stated.value, fact.value) == "unequal"]
         if not (same and others) or len(same) + len(others) < len(given):
             continue
         if pair := _crossed(stated, same, others):
@@ -167,17 +168,10 @@ def _stated(claim: Parsed) -> tuple[Fact, ...]:
         if mine is None or mine.joined or (mine.unclear and not mine.own):
             continue
         inside = range(mine.start, mine.end) if len(facts) > 1 else range(len(claim.text))
-        spoken = {token.key for token in tokens_of(claim) if token.start in inside and not _overlap(token, value)}
+        around = (token for token in tokens_of(claim) if token.end <= value.start or value.end <= token.start)
+        spoken = {token.key for token in around if token.start in inside}
         stated.append(replace(mine, shared=frozenset(spoken | mine.shared)))
     return tuple(stated)
-
-
-def _overlap(token: Token, value: Quantity) -> bool:
-    return token.start < value.end and value.start < token.end
-
-
-def _denied(sentence: Parsed, fact: Fact) -> bool:
-    return _DENIES.search(sentence.text, fact.start, fact.end) is not None
 
 
 def gives(text: Parsed, value: Quantity, holder: str) -> bool:
@@ -201,9 +195,9 @@ class _Holders(NamedTuple):
 def _crossed(stated: Fact, same: Sequence[Fact], others: Sequence[Fact]) -> _Holders | None:
     """The holder to whom the sentence gives another value, if all facts with the claim's value have a rival."""
     for other in others:
-        found = [_rivals(stated, fact, other) for fact in same]
-        if all(found) and found[0] and _same_matter(stated, same[0], other, found[0]):
-            return found[0]
+        first, *more = (_rivals(stated, fact, other) for fact in same)
+        if first and all(more) and _same_matter(stated, same[0], other, first):
+            return first
     return None
 
 
@@ -292,14 +286,10 @@ def _has(keys: frozenset[str], key: str) -> bool:
 def _difference(claim: Parsed, stated: Fact, sentence: Parsed, holders: _Holders) -> Difference:
     """The claim's words from its holder to its value, and the sentence's from that holder to the other value."""
     held = next((token for token in tokens_of(claim) if token.key == holders.claims.key), None)
-    said = _between(claim.text, stated.value, held)
-    return Difference(kind="crossed", claim=said, evidence=_said(sentence, holders))
-
-
-def _said(sentence: Parsed, holders: _Holders) -> str:
+    evidence = _between(sentence.text, holders.fact.value, holders.claims)
     if not holders.fact.end:  # a cell of a table
-        return f"{holders.claims.key}: {holders.fact.value.text}"
-    return _between(sentence.text, holders.fact.value, holders.claims)
+        evidence = f"{holders.claims.key}: {holders.fact.value.text}"
+    return Difference(kind="crossed", claim=_between(claim.text, stated.value, held), evidence=evidence)
 
 
 def _between(text: str, value: Quantity, token: Token | None) -> str:

@@ -211,13 +211,11 @@ class Statement(NamedTuple):
     fragment: bool = False
 
 
-def statement(sentence: str, embedder: Embedder | None = None) -> str | None:
-    """The sentence as a claim; None if it cannot be checked: a question, a request, an opinion, a mere heading."""
-    return statements((sentence,), embedder)[0]
-
-
 def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> list[str | None]:
-    """Each sentence as a claim, or None; of several sentences in one string, those that can be checked."""
+    """Each sentence as a claim; None if it cannot be checked: a question, a request, an opinion, a mere heading.
+
+    Of several sentences in one string, those that can be checked.
+    """
     return [reading.claim for reading in readings(sentences, embedder)]
 
 
@@ -239,15 +237,17 @@ def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, floa
         return Statement(" ".join(claims))
     if claim := instruction(sentence):
         return Statement(claim)
-    return Statement(fragment=any(_is_fragment(part, odds[part.text]) for part in found) or _adds_a_clause(sentence))
+    # a courtesy may end in a statement: "Thanks for asking about the router, which is included!"
+    adds_a_clause = _CLAUSE.search(sentence) is not None and not _QUESTION.search(sentence)
+    return Statement(fragment=adds_a_clause or any(_is_fragment(part, odds[part.text]) for part in found))
 
 
 def _is_certain(text: str) -> bool:
     """Whether a sentence states something whatever the model says: "You can open it by post.", "It is free."."""
     permitted = _PERMITTED.match(text)
-    return bool(
-        _REPORTED.match(text) or _PREDICATE.match(text) or (permitted and _names_something(text[permitted.start(1) :]))
-    )
+    if _REPORTED.match(text) or _PREDICATE.match(text):
+        return True
+    return permitted is not None and _names_something(text[permitted.start(1) :])
 
 
 def _is_fragment(part: _Candidate, odds: float) -> bool:
@@ -270,11 +270,6 @@ def _gives_a_value(text: str) -> bool:
     """Whether words are an item and its value: "Router: a cable modem"."""
     labelled = None if _CODE.search(text) else _LABELLED.match(text)
     return labelled is not None and not _COUNTED.search(labelled[0]) and _names_something(text[labelled.end() :])
-
-
-def _adds_a_clause(sentence: str) -> bool:
-    """Whether a courtesy ends in a statement: "Thanks for asking about the router, which is included!"."""
-    return not _QUESTION.search(sentence) and _CLAUSE.search(sentence) is not None
 
 
 class _Candidate(NamedTuple):

@@ -54,13 +54,11 @@ def verbatim(claim: str, text: str) -> bool:
         return False
     if ours == theirs:
         return True
-    at = theirs.lower().find(ours.lower())
-    while at >= 0:
-        before, after = theirs[:at], theirs[at + len(ours) :]
-        if theirs[at + 1 : at + len(ours)] == ours[1:] and _asserted(before, after):
-            return True
-        at = theirs.lower().find(ours.lower(), at + 1)
-    return False
+    places = [found.start() for found in re.finditer(f"(?={re.escape(ours.lower())})", theirs.lower())]
+    return any(
+        theirs[at + 1 : at + len(ours)] == ours[1:] and _asserted(theirs[:at], theirs[at + len(ours) :])
+        for at in places
+    )
 
 
 def only_framed(claim: str, text: str) -> bool:
@@ -71,10 +69,8 @@ def only_framed(claim: str, text: str) -> bool:
     ours, theirs = _plain(claim), _plain(text)
     if not ours or ours.lower() not in theirs.lower():
         return False
-    befores = [
-        theirs[: found.start()] for found in re.finditer(rf"(?<!\w){re.escape(ours)}(?!\w)", theirs, re.IGNORECASE)
-    ]
-    return bool(befores) and all(_UNASSERTED.search(before) for before in befores)
+    found = list(re.finditer(rf"(?<!\w){re.escape(ours)}(?!\w)", theirs, re.IGNORECASE))
+    return bool(found) and all(_UNASSERTED.search(theirs[: each.start()]) for each in found)
 
 
 @lru_cache(maxsize=1024)
@@ -324,14 +320,12 @@ def _swap(ours: list[EditToken], theirs: list[EditToken]) -> Difference | None:
     if {ours[0].word, theirs[0].word} & _MOVABLE:
         return None
     one, other = [token.key for token in ours], [token.key for token in theirs]
-    size = len(one)
-    for left in range(1, size - 1):
-        for right in range(1, size - left):
-            first, middle, last = one[:left], one[left : size - right], one[size - right :]
-            if other == [*last, *middle, *first]:
-                between = {token.word for token in ours[left : size - right]}
+    for left in range(1, len(one)):
+        for right in range(len(one) - 1, left, -1):
+            if other == [*one[right:], *one[left:right], *one[:left]]:
+                between = {token.word for token in ours[left:right]}
                 return (
-                    None if between <= _SYMMETRIC else _difference(_swap_kind(between), _joined(ours), _joined(theirs))
+                    None if between <= _SYMMETRIC else _difference(_swap_kind(between), *map(_joined, (ours, theirs)))
                 )
     return None
 

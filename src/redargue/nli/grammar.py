@@ -279,11 +279,8 @@ def _is_finite(words: list[str], lower: list[str], at: int) -> bool:
         return words[at].islower() and (after != "" or before in _PRONOUNS or len(words) < 4)
     if word in _COMMON:
         return before in _PRONOUNS or before.endswith("s") or before == "people" or words[at - 1][0].isupper()
-    return _is_third_person(word, words[at]) and not before.endswith("s")
-
-
-def _is_third_person(word: str, written: str) -> bool:
-    return written.islower() and re.search(r"[^sui]s\Z", word) is not None and _is_common_in_s(word)
+    third_person = words[at].islower() and re.search(r"[^sui]s\Z", word) is not None and _is_common_in_s(word)
+    return third_person and not before.endswith("s")
 
 
 def _is_common_in_s(word: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage, Recalled
-from redargue.nli.backend import EmbeddedBackend, compose_answer, distinct_words, names_in, quotations_of
+from redargue.nli.backend import EmbeddedBackend, compose_answer, open_words, quotations_of
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.step import ActionTool, PastStep, Step, StepTask, ToolCall
@@ -58,9 +58,7 @@ def _queries(task: StepTask, answer: Answer) -> Iterator[tuple[str, str]]:
     claim = task.claim.text
     yield "the claim itself", claim[:_LONGEST_QUERY]
     found = " ".join(quotations_of((OtherAnswer(agent="", text=answer.text),)))
-    covered = {word.lower() for word in distinct_words(found)}
-    uncovered = [word for word in distinct_words(claim) if word.lower() not in covered]
-    new_names = [name for name in names_in(found) if name.lower() not in claim.lower()]
+    uncovered, new_names = open_words(claim, found)
     if new_names and uncovered:
         yield f"{new_names[0]} may lead on", " ".join([*new_names[:2], *uncovered])[:_LONGEST_QUERY]
     for entity in task.background.entities if task.background else ():

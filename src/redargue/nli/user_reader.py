@@ -9,35 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from redargue.errors import UsageError
 from redargue.nli.aggregation import WEIGHTS, Weights
-from redargue.nli.questions import EndpointSpec
+from redargue.nli.questions import EndpointModel, EndpointSpec
 from redargue.nli.reader_models import open_model
 from redargue.nli.reader_spec import SEPARATORS, ReaderSpec, model_input, windows, without_marks
-from redargue.nli.session import Entailment, Floats, ModelText
+from redargue.nli.session import Entailment, Floats, ModelText, TextModel
 from redargue.sanitize import counted
 
 MIN_EVIDENCE = 32  # tokens of evidence
 AnySpec = ReaderSpec | EndpointSpec
 _PLACE = {"name", "source", "folder", "foundation", "revision", "template", "key_variable"}
-
-
-class ReadingModel(Protocol):
-    """What reads the windows of an added reader."""
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """Its special tokens, which are removed from claims and evidence."""
-
-    def count(self, text: ModelText) -> int:
-        """The tokens of a text."""
-
-    def run(self, texts: Sequence[ModelText]) -> list[Floats]:
-        """One row of logits per text, in order."""
 
 
 class UserReader:
@@ -60,7 +45,7 @@ class UserReader:
         weights: Weights = WEIGHTS,
         temperature: float = 1.0,
         threads: int = 0,
-        model: ReadingModel | None = None,
+        model: TextModel | EndpointModel | None = None,
     ) -> None:
         self.spec, self.weights, self.temperature = spec, weights, temperature
         self._threads, self._model = threads, model
@@ -105,7 +90,7 @@ class UserReader:
         return [1 - entailment.neither for entailment in self.read(pairs)]
 
     @cached_property
-    def model(self) -> ReadingModel:
+    def model(self) -> TextModel | EndpointModel:
         if self._model is not None:
             return self._model
         if not isinstance(self.spec, ReaderSpec):

@@ -21,7 +21,7 @@ from redargue.nli.backend import (
     EmbeddedBackend,
     cite,
     distinct_words,
-    names_in,
+    open_words,
     perform,
     quotes_of,
 )
@@ -72,10 +72,7 @@ def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection
     They are the claim, its words that the evidence lacks with names from the evidence, its content words, and its
     subjects and objects.
     """
-    evidence = " ".join(quotes_of(best))
-    covered = {word.lower() for word in distinct_words(evidence)}
-    uncovered = [word for word in distinct_words(claim) if word.lower() not in covered]
-    bridges = [name for name in names_in(evidence) if name.lower() not in claim.lower()]
+    uncovered, bridges = open_words(claim, " ".join(quotes_of(best)))
     bridging = " ".join([*bridges[:2], *uncovered]) if bridges and uncovered else ""
     queries = (claim, bridging, " ".join(distinct_words(claim)), *decompose(claim).entities)
     yield from (query for query in dict.fromkeys(query[:300] for query in queries) if query and query not in asked)
