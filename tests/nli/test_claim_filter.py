@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from redargue.nli.claim_filter import CUES, WEIGHTS_FILE, asserted, claims, readings, statements
+from redargue.nli.claim_filter import CUES, WEIGHTS_FILE, asserted, claims, readings, statement, statements
 from redargue.nli.grammar import has_finite_verb
 from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER
 
@@ -46,7 +46,7 @@ LINES = Path(__file__).with_name("claim_lines.txt")
     ],
 )
 def test_a_statement_loses_what_merely_leads_in(sentence: str, claim: str) -> None:
-    assert statements([sentence])[0] == claim
+    assert statement(sentence) == claim
 
 
 COURTESIES = """\
@@ -118,17 +118,17 @@ Check the documentation for details."""
     "said", ["The Premium account costs 15 euros a month.", "Transfers within the euro area are not free."]
 )
 def test_a_courtesy_before_a_statement_does_not_hide_it(courtesy: str, said: str) -> None:
-    assert statements([f"{courtesy} {said[0].lower()}{said[1:]}"])[0] == said
+    assert statement(f"{courtesy} {said[0].lower()}{said[1:]}") == said
 
 
 @pytest.mark.parametrize("sentence", PERMITTED.splitlines())
 def test_what_may_be_done_is_a_claim(sentence: str) -> None:
-    assert statements([sentence])[0]
+    assert statement(sentence)
 
 
 @pytest.mark.parametrize("sentence", INSTRUCTIONS.splitlines())
 def test_an_instruction_with_a_detail_is_a_claim(sentence: str) -> None:
-    claim = statements([sentence])[0]
+    claim = statement(sentence)
     assert claim
     assert claim.rstrip(".").lower() in sentence.lower()
     assert not claim.startswith(("Please", "Make sure", "Feel free"))
@@ -140,7 +140,7 @@ def test_an_item_with_its_value_may_state_something(sentence: str) -> None:
 
 
 def test_what_somebody_is_free_to_do_is_a_claim() -> None:
-    assert statements(["Feel free to cancel by telephone."])[0] == "You can cancel by telephone."
+    assert statement("Feel free to cancel by telephone.") == "You can cancel by telephone."
 
 
 @pytest.mark.parametrize("sentence", CHAT.splitlines())
@@ -164,7 +164,7 @@ def test_chat_is_neither_a_claim_nor_an_instruction(sentence: str) -> None:
     ],
 )
 def test_a_sentence_that_states_nothing_checkable_is_no_claim(sentence: str) -> None:
-    assert statements([sentence])[0] is None
+    assert statement(sentence) is None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_sentence_that_states_nothing_checkable_is_no_claim(sentence: str) -> 
     ],
 )
 def test_second_and_first_person_and_two_words_can_be_checked(sentence: str) -> None:
-    assert statements([sentence])[0] == sentence
+    assert statement(sentence) == sentence
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.nli.claim_filter import statements
+from redargue.nli.claim_filter import statement
 from redargue.nli.markup import is_furniture, is_heading, without_dateline
 from redargue.nli.reader import sentences
 from redargue.retrieval.corpus.documents import headings_in
@@ -50,7 +50,7 @@ Press contact: Jana Brandt, +49 30 5550 1234, press@kestrel.example
 )
 def test_lines_that_accompany_a_release_state_nothing(line: str) -> None:
     assert is_furniture(line)
-    assert statements([line])[0] is None
+    assert statement(line) is None
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_line_with_a_statement_is_not_furniture(line: str) -> None:
     ],
 )
 def test_a_dateline_is_taken_off(line: str) -> None:
-    assert without_dateline(line) == statements([line])[0] == "Sales rose by 3 %."
+    assert without_dateline(line) == statement(line) == "Sales rose by 3 %."
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_lines_of_a_release_are_sentences_of_their_own() -> None:
     found = [each.text for each in sentences_of(RELEASE)]
     assert "Kestrel Motors plans a second plant" in found
     assert "It will employ 340 people." in found
-    claims = [claim for claim in statements(found) if claim and "plans" not in claim]
+    claims = [claim for text in found if (claim := statement(text)) and "plans" not in claim]
     assert claims == [
         "Kestrel Motors will build a plant in Brandt.",
         "It will employ 340 people.",
@@ -147,11 +147,11 @@ def test_lines_below_a_contact_heading_are_no_claims() -> None:
     block = "Media contact\nAda Brandt, Chief Operating Officer\nHalden Ferries AS\n+47 22 33 44 55"
     found = [sentence.text for sentence in sentences_of(f"The yard is in Ulsteinvik.\n\n{block}\n")]
     assert found == ["The yard is in Ulsteinvik.", block]
-    assert statements(found) == ["The yard is in Ulsteinvik.", None]
+    assert [statement(sentence) for sentence in found] == ["The yard is in Ulsteinvik.", None]
 
 
 def test_a_statement_below_a_contact_heading_is_a_claim() -> None:
     text = "Contact\nAda Brandt\nThe yard employs 340 people.\n"
     found = [sentence.text for sentence in sentences_of(text)]
     assert found == ["Contact\nAda Brandt", "The yard employs 340 people."]
-    assert statements(found) == [None, "The yard employs 340 people."]
+    assert [statement(sentence) for sentence in found] == [None, "The yard employs 340 people."]

@@ -45,12 +45,9 @@ class Parsed:
     @cached_property
     def content(self) -> tuple[int, ...]:
         """The places of content words, without those that are part of a quantity."""
+        words = [(place, match) for place, match in enumerate(self.words) if match.start() not in self.measured]
         return tuple(
-            place
-            for place, match in enumerate(self.words)
-            if match.group().lower() not in FUNCTION_WORDS
-            and match.start() not in self.measured
-            and not match.group()[0].isdigit()
+            place for place, match in words if match[0].lower() not in FUNCTION_WORDS and not match[0][0].isdigit()
         )
 
     def is_name(self, place: int) -> bool:
@@ -98,11 +95,8 @@ class Alignment:
     def antonyms(self) -> int:
         """How many words that only the claim has are opposites of a word that only the sentence has."""
         others = [word for word in self.sentence.stems if word not in self.claim.vocabulary]
-        return sum(
-            any(are_opposites(word, other) for other in others)
-            for word in self.claim.stems
-            if word not in self.sentence.vocabulary
-        )
+        own = [word for word in self.claim.stems if word not in self.sentence.vocabulary]
+        return sum(any(are_opposites(word, other) for other in others) for word in own)
 
     @cached_property
     def order(self) -> float:
@@ -197,13 +191,10 @@ def counts_something_else(claim: Parsed, sentence: Parsed) -> bool:
     if any(relation(one, other) == "equal" or same_things(one, other) for one in stated for other in given):
         return False
     starts = {quantity.start - 1 for quantity in stated}
-    verbs = frozenset(
-        claim.stems[place]
-        for place in claim.content
-        if verb_like(claim.words[place].group()) or claim.words[place].end() in starts
-    )
-    counted = frozenset(noun for quantity in stated for noun in quantity.nouns)
-    return not (verbs | counted | NEGATORS) & sentence.vocabulary
+    content = [(claim.words[place], claim.stems[place]) for place in claim.content]
+    verbs = {stemmed for word, stemmed in content if verb_like(word.group()) or word.end() in starts}
+    counted = NEGATORS.union(*(quantity.nouns for quantity in stated))
+    return sentence.vocabulary.isdisjoint(verbs | counted)
 
 
 def shared_context(claim: Parsed, quantity: Quantity, sentence: Parsed, other: Quantity) -> float:

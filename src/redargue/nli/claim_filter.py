@@ -211,11 +211,13 @@ class Statement(NamedTuple):
     fragment: bool = False
 
 
-def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> list[str | None]:
-    """Each sentence as a claim; None if it cannot be checked: a question, a request, an opinion, a mere heading.
+def statement(sentence: str, embedder: Embedder | None = None) -> str | None:
+    """The sentence as a claim; None if it cannot be checked: a question, a request, an opinion, a mere heading."""
+    return statements((sentence,), embedder)[0]
 
-    Of several sentences in one string, those that can be checked.
-    """
+
+def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> list[str | None]:
+    """Each sentence as a claim, or None; of several sentences in one string, those that can be checked."""
     return [reading.claim for reading in readings(sentences, embedder)]
 
 

@@ -6,7 +6,6 @@ A claim that puts the one's name beside what the sentence says of the other is c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -31,15 +30,14 @@ class _Clause(NamedTuple):
 
 def crossed_clauses(claim: Parsed, sentence: Parsed) -> Difference | None:
     """The claim and the clause of its name, if the sentence says the claim of another name only."""
-    stated = _clauses(claim)
-    if len(stated) != 1 or not stated[0].rest:
+    mine, *others = _clauses(claim)
+    if others or not mine.rest:
         return None
-    (mine,) = stated
     for one, other in pairwise(_clauses(sentence)):
         if other.verbs and other.verbs != one.verbs:
             continue
-        for own, others in ((one, other), (other, one)):
-            if _is_crossed(mine, own, others, one.verbs):
+        for own, rival in ((one, other), (other, one)):
+            if _is_crossed(mine, own, rival, one.verbs):
                 evidence = " ".join(sentence.text[own.start : own.end].split())
                 return Difference(kind="crossed", claim=claim.text.strip().rstrip("."), evidence=evidence)
     return None
@@ -57,15 +55,11 @@ def _clauses(text: Parsed) -> tuple[_Clause, ...]:
     """The parts of a text that begin with a name and say something of it; empty parts end a row of clauses."""
     ends = [*(cut.start for cut in cuts_of(text)), len(text.text)]
     starts = [0, *(cut.end for cut in cuts_of(text))]
-    tokens = tokens_of(text)
-    found = []
-    for start, end in zip(starts, ends, strict=True):
-        inside = [token for token in tokens if start <= token.start and token.end <= end]
-        found.append(_clause(text, inside, start, end))
-    return tuple(found)
+    return tuple(_clause(text, start, end) for start, end in zip(starts, ends, strict=True))
 
 
-def _clause(text: Parsed, tokens: Sequence[Token], start: int, end: int) -> _Clause:
+def _clause(text: Parsed, start: int, end: int) -> _Clause:
+    tokens = [token for token in tokens_of(text) if start <= token.start and token.end <= end]
     name: list[Token] = []
     for token in tokens:
         begins = not name and not text.text[start : token.start].strip()

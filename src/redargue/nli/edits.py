@@ -1,6 +1,6 @@
 """Reads a claim as an edit of a sentence: which of their tokens are the same, which are opposed, which only one has.
 
-The values of a sentence, with the units that its later parts leave out, and the names in the places of values.
+And a sentence's values, with the units that its later parts leave out, and the names in the places of values.
 """
 
 from __future__ import annotations
@@ -137,8 +137,7 @@ def edit_of(claim: Parsed, sentence: Parsed) -> Edit:
     """Aligns the two token by token in order, so that most tokens are paired; equal ones before opposites."""
     ours, theirs = tokens(claim), tokens(sentence)
     kin = [[_kin(one, other) for other in theirs] for one in ours]
-    places = _best_pairs(kin)
-    if not places:
+    if not (places := _best_pairs(kin)):
         return Edit((), tuple(ours), (), (), 0)
     pairs = tuple((ours[i], theirs[j], related) for i, j in places.items() if (related := kin[i][j]))
     first, last = min(places.values()), max(places.values())
@@ -261,9 +260,7 @@ def _is_bare(quantity: Quantity) -> bool:
 
 def _elided(quantity: Quantity, units: Sequence[Quantity], place: int) -> Quantity | None:
     exact = quantity.low == quantity.high and quantity.text[:1].isalnum() and not _LIMITED.match(quantity.text)
-    if not exact or not units:
-        return None
-    return units[place] if place < len(units) else None
+    return units[place] if exact and place < len(units) else None
 
 
 def _in_unit(quantity: Quantity, unit: Quantity) -> Quantity:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from redargue.nli.alignment import Parsed
@@ -102,8 +102,10 @@ def facts_of(text: Parsed, kind: Quantity) -> tuple[Fact, ...]:
     tokens = tuple(token for token in tokens if not any(start <= token.start < end for start, end in asides))
     cuts = [cut for cut in cuts if not any(start <= cut.start < end - 1 for start, end in asides)]
     gaps = [_Gap.between(one, other, cuts, text.text) for one, other in pairwise(values)]
-    lefts = [_clause_start(cuts, values[0].start), *(gap.right for gap in gaps)]
-    rights = [*(gap.left for gap in gaps), _clause_end(cuts, values[-1].end, len(text.text))]
+    clause_start = max((cut.end for cut in cuts if cut.strong and cut.end <= values[0].start), default=0)
+    clause_end = min((cut.start for cut in cuts if cut.start >= values[-1].end), default=len(text.text))
+    lefts = [clause_start, *(gap.right for gap in gaps)]
+    rights = [*(gap.left for gap in gaps), clause_end]
     facts: list[Fact] = []
     for value, left, right in zip(values, lefts, rights, strict=True):
         before = _inside(tokens, left, value.start)
@@ -151,14 +153,6 @@ class _Gap(NamedTuple):
         return cls(inside[0].start, right, strong=len(strong) == 1)
 
 
-def _clause_start(cuts: Sequence[_Cut], at: int) -> int:
-    return max((cut.end for cut in cuts if cut.strong and cut.end <= at), default=0)
-
-
-def _clause_end(cuts: Sequence[_Cut], at: int, end: int) -> int:
-    return min((cut.start for cut in cuts if cut.start >= at), default=end)
-
-
 def _inside(tokens: Sequence[Token], start: int, end: int) -> tuple[Token, ...]:
     return tuple(token for token in tokens if start <= token.start and token.end <= end)
 
@@ -180,9 +174,8 @@ def _taken(text: str, facts: Sequence[Fact], fact: Fact, gaps: Sequence[_Gap]) -
     if gaps[len(facts) - 1].strong and whole:
         return frozenset()
     last = facts[-1]
-    gone = _replaced(last.before, holders_before(fact))
-    kept = {token.key for token in last.before} - gone
-    return frozenset(kept | (last.shared - gone))
+    keys = last.shared.union(token.key for token in last.before)
+    return keys - _replaced(last.before, holders_before(fact))
 
 
 def holders_before(fact: Fact) -> tuple[Token, ...]:
@@ -222,13 +215,9 @@ def _name_run(tokens: Sequence[Token], token: Token) -> set[str]:
     """The keys of the name that a token belongs to."""
     if token.sort != "name":
         return set()
-    run = {token.key}
-    place = tokens.index(token)
-    for one, other in pairwise(tokens[place:]):
-        if other.sort != "name" or other.start - one.end > 1:
-            break
-        run.add(other.key)
-    return run
+    rest = pairwise(tokens[tokens.index(token) :])
+    following = takewhile(lambda pair: pair[1].sort == "name" and pair[1].start - pair[0].end <= 1, rest)
+    return {token.key, *(other.key for _, other in following)}
 
 
 def _with_unclear(facts: Sequence[Fact], gaps: Sequence[_Gap], tokens: Sequence[Token]) -> Iterator[Fact]:

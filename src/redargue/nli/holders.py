@@ -1,6 +1,4 @@
-"""The content words of a sentence that may name whose a value is: names, dates, numbers and other words.
-
-The twin of a claim: the same claim of another holder, which a text that pairs them rightly does not support.
+"""The content words of a sentence that may name whose a value is, and the twin of a claim: the same of another holder.
 
 Beside "The north gate is locked at dusk and the south gate an hour later", the twin of "The north gate is locked an
 hour after dusk" is "The south gate is locked an hour after dusk". A model that finds both in the text has not read who
@@ -91,9 +89,8 @@ def _token(text: Parsed, key: str, span: tuple[int, int], sort: Sort, *, verb: b
 
 
 def _codes(text: Parsed) -> list[re.Match[str]]:
-    return [
-        match for match in _CODE.finditer(text.text) if match.start() not in text.measured or match[0][-1].isalpha()
-    ]
+    found = _CODE.finditer(text.text)
+    return [match for match in found if match.start() not in text.measured or match[0][-1].isalpha()]
 
 
 def coded_in(text: Parsed) -> frozenset[int]:
@@ -129,14 +126,11 @@ def is_label(text: str, quantity: Quantity) -> bool:
 _NEXT = re.compile(r"\s(?!(?:and|or|but|on|in|at|for|to|by|of|from|with|while|as|per)\b)([^\W\d_]+)")
 
 
-def _measure(key: str) -> str:
-    return re.split(r"[-\d]", key, maxsplit=1)[0]
-
-
 def alike(one: Token, other: Token) -> bool:
     """Whether two tokens may stand in each other's place; amounts, if they measure the same."""
     if one.sort == other.sort == "amount":
-        return _measure(one.key) == _measure(other.key)
+        dimensions = {re.split(r"[-\d]", each.key, maxsplit=1)[0] for each in (one, other)}
+        return len(dimensions) == 1
     return one.sort == other.sort or not {"date", "amount"} & {one.sort, other.sort}
 
 

@@ -6,7 +6,7 @@ Such a number is a name and not a value: a sentence about Room 14 says nothing a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -61,11 +61,8 @@ def _has(text: str, number: str) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def _found(text: str) -> tuple[_Numbered, ...]:
-    return tuple(_numbered(text))
-
-
-def _numbered(text: str) -> Iterator[_Numbered]:
+def _found(text: str) -> Sequence[_Numbered]:
+    found = []
     for match in _NUMBERED.finditer(text, 0, _LONGEST):
         noun, written = match["noun"].lower(), match["noun"]
         is_name = written[0].isupper() and match.start() > 0 and not written.isupper()  # not "EUR 40"
@@ -76,4 +73,5 @@ def _numbered(text: str) -> Iterator[_Numbered]:
         before, after = text[: match.start()], text[match.end() : _LONGEST]
         words = len(before.split())
         leads = words < _EARLY and len(re.findall(r"\w+", after)) > 1 and not has_finite_verb(before)
-        yield _Numbered(noun, match["id"].lower(), words, leads)
+        found.append(_Numbered(noun, match["id"].lower(), words, leads))
+    return found

@@ -59,10 +59,10 @@ def known_readers(table: Path = TABLE) -> dict[str, KnownReader]:
 def known_reader(name: str, table: Path = TABLE) -> KnownReader:
     """The known reader of this name; raises UsageError if there is none."""
     known = known_readers(table)
-    if name not in known:
-        hint = f"{did_you_mean(name, list(known))}; any other: redargue models add OWNER/NAME"
-        raise UsageError(f"no reader {name!r} is known", where="READER", hint=hint)
-    return known[name]
+    if name in known:
+        return known[name]
+    hint = f"{did_you_mean(name, list(known))}; any other: redargue models add OWNER/NAME"
+    raise UsageError(f"no reader {name!r} is known", where="READER", hint=hint)
 
 
 def get_reader(name: str, *, added_as: str = "", offline: bool = False, table: Path = TABLE) -> ReaderSpec:

@@ -67,7 +67,7 @@ def _language_of(text: str) -> str:
 
 
 def _min_other(text: str) -> float:
-    """Returns the probability that another language needs."""
+    """The probability that another language needs."""
     short = sum(map(str.isalpha, text)) < _SHORT
     return _MIN_OTHER_IN_SHORT if short and text.isascii() and not _count_foreign(_words(text)) else _MIN_OTHER
 

@@ -1,12 +1,7 @@
 """How a user-supplied entailment model is read: its files, input form, outputs and length.
 
-Everything is read from the model's ``config.json`` when it is added, and can be given instead
-where that file does not say it. A model that would be misread is refused. Code in the folder is
-never executed.
-
-What a model's label names say about its outputs.
-
-The input forms of entailment models, and the windows in which longer evidence is read.
+Everything is read from the model's ``config.json`` when it is added, and can be given instead where that file does not
+say it. A model that would be misread is refused. Code in the folder is never executed. The input forms:
 
 - ``pair``: evidence and claim are the two texts of a pair (models trained on NLI data sets).
 - ``minicheck``: evidence, the separator and the claim are one text, which begins with

@@ -24,20 +24,15 @@ def respective(text: Parsed, values: Sequence[Quantity]) -> tuple[Fact, ...]:
     if not 1 < count < 5 or any(not _only_joins(text.text[a.end : b.start]) for a, b in pairwise(values)):
         return ()
     first, last = values[0].start, values[-1].end
-    for side, low, high in (("before", 0, first), ("after", last, at)):
+    for leads, low, high in ((True, 0, first), (False, last, at)):
         held = [token for token in tokens if low <= token.start < high and (token.start, token.end) not in spans]
         if holders := _listed(text.text, held, count):
-            rest = frozenset(token.key for token in tokens if token not in [each for run in holders for each in run])
-            return tuple(
-                Fact(
-                    value,
-                    before=run if side == "before" else (),
-                    after=run if side == "after" else (),
-                    shared=rest,
-                    end=len(text.text),
-                )
+            rest = frozenset(token.key for token in tokens if not any(token in run for run in holders))
+            facts = (
+                Fact(value, run if leads else (), () if leads else run, shared=rest, end=len(text.text))
                 for value, run in zip(values, holders, strict=True)
             )
+            return tuple(facts)
     return ()
 
 
