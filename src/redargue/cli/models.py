@@ -182,11 +182,11 @@ def fit_model(
     from redargue.nli.fitting import TEMPERATURES, read_pairs
     from redargue.nli.fitting import fit as fit_reader
     from redargue.nli.loop_bridge import run_alone
-    from redargue.nli.reader_store import open_plain, write_fit
+    from redargue.nli.reader_store import load_reader, write_fit
     from redargue.nli.session import shared
 
     transport = Transport(limiter(), offline=is_offline())
-    plain, pairs = open_plain(reader, transport), read_pairs(data)
+    plain, pairs = load_reader(reader, transport=transport, fitted=False), read_pairs(data)
     spec = plain.spec
     typer.echo(f"reading {counted(len(pairs), 'row')}", err=True)
     fit = partial(fit_reader, plain, pairs, shared(0), data)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from math import log1p
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,31 +19,27 @@ from redargue.nli.quantities import Quantity
 from redargue.nli.session import WEIGHTS_FOLDER, Entailment, softmax
 
 
-class Trees:
-    """Boosted trees of several classes, evaluated together.
+@cache
+def _trees() -> dict[str, npt.NDArray[Any]]:
+    """Boosted trees of several classes: an array of each node field, tree after tree.
 
-    Args:
-        path: an ``.npz`` file with an array of each node field, tree after tree: ``feature`` (-1 at a leaf),
-            ``threshold``, ``left``, ``right`` (places in the arrays), ``value``; ``roots`` of shape (rounds, classes);
-            ``baseline`` of shape (classes,).
+    ``feature`` (-1 at a leaf), ``threshold``, ``value``, ``children`` (places in the arrays, on the right and on the
+    left); ``roots`` of shape (rounds, classes); ``baseline`` of shape (classes,).
     """
+    names = "feature threshold value left right roots baseline depth".split()
+    trees = read_arrays(WEIGHTS_FOLDER / "lexical.npz", names)
+    return trees | {"children": np.stack([trees["right"], trees["left"]])}
 
-    def __init__(self, path: Path) -> None:
-        arrays = read_arrays(path, "feature threshold value left right roots baseline depth".split())
-        self._feature, self._threshold, self._value = arrays["feature"], arrays["threshold"], arrays["value"]
-        self._children = np.stack([arrays["right"], arrays["left"]])
-        self._roots, self._baseline = arrays["roots"], arrays["baseline"]
-        self._depth = int(arrays["depth"])
 
-    def scores(self, features: Sequence[float]) -> npt.NDArray[np.float64]:
-        """The log odds of each class, up to a constant."""
-        values = np.asarray(features, np.float64)
-        nodes = self._roots.ravel()
-        for _ in range(self._depth):
-            feature = self._feature[nodes]
-            below = (values[feature] <= self._threshold[nodes]).astype(np.intp)
-            nodes = np.where(feature < 0, nodes, self._children[below, nodes])
-        return np.asarray(self._value[nodes].reshape(self._roots.shape).sum(0) + self._baseline, np.float64)
+def _scores(features: Sequence[float]) -> npt.NDArray[np.float64]:
+    """The log odds of each class, up to a constant."""
+    trees, values = _trees(), np.asarray(features, np.float64)
+    nodes = trees["roots"].ravel()
+    for _ in range(int(trees["depth"])):
+        feature = trees["feature"][nodes]
+        below = (values[feature] <= trees["threshold"][nodes]).astype(np.intp)
+        nodes = np.where(feature < 0, nodes, trees["children"][below, nodes])
+    return np.asarray(trees["value"][nodes].reshape(trees["roots"].shape).sum(0) + trees["baseline"], np.float64)
 
 
 # Signals of agreement and contradiction between a claim and a sentence. Their order and values belong to the fitted
@@ -299,11 +295,6 @@ def lexical_features(claim: str, title: str, sentences: Sequence[str]) -> tuple[
     return (*compared[first], *whole, lead, float(len(sentences)), runner_up, copied)
 
 
-@cache
-def _trees() -> Trees:
-    return Trees(WEIGHTS_FOLDER / "lexical.npz")
-
-
 def judge(claim: str, title: str, sentences: Sequence[str]) -> Entailment:
     """Probabilities of the three labels, from the words alone."""
-    return softmax(_trees().scores(lexical_features(claim, title, sentences)))
+    return softmax(_scores(lexical_features(claim, title, sentences)))

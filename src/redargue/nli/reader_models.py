@@ -22,7 +22,7 @@ _KEPT = 10_000  # rows of logits in memory
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no download, no code
 
 
-def open_model(spec: ReaderSpec, *, threads: int = 0) -> TextModel:
+def open_model(spec: ReaderSpec) -> TextModel:
     """Loads the model.
 
     Raises:
@@ -36,18 +36,18 @@ def open_model(spec: ReaderSpec, *, threads: int = 0) -> TextModel:
             where=str(spec.folder),
             hint=f"add it again: redargue models add {spec.source} --as reader --name {spec.name}",
         )
-    return OnnxModel(spec, threads=threads) if spec.runtime == "onnx" else TorchModel(spec)
+    return OnnxModel(spec) if spec.runtime == "onnx" else TorchModel(spec)
 
 
 class OnnxModel(TextModel):
     """``model.onnx``, or an encoder-decoder: ``encoder_model.onnx``, ``decoder_model.onnx``."""
 
-    def __init__(self, spec: ReaderSpec, *, threads: int = 0) -> None:
+    def __init__(self, spec: ReaderSpec) -> None:
         if not (spec.folder / "tokenizer.json").is_file():
             what = f"no file 'tokenizer.json' in {str(spec.folder)!r}"
             raise UsageError(what, hint="save the model's fast tokenizer")
         tokenizer = read_tokenizer(spec.folder, spec.longest)
-        super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=_KEPT, threads=threads)
+        super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=_KEPT)
         self._spec = spec
         self._answers = answer_tokens(tokenizer, spec)
         single = (spec.folder / "model.onnx").is_file()

@@ -29,7 +29,7 @@ from pydantic import Field
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.nli.reader import sentences
-from redargue.nli.session import ModelText
+from redargue.nli.session import ModelText, sha256_of
 from redargue.registry import did_you_mean
 
 OutputSide = Literal["supports", "refutes", "neither"]
@@ -267,11 +267,6 @@ def read_files(folder: Path, runtime: Runtime | None = None) -> list[Path]:
     """The files of a folder that are read: configuration, tokenizer, and the runtime's weights."""
     patterns = (*(WEIGHT_FILES[runtime] if runtime else ()), *FILES)
     return sorted({path for pattern in patterns for path in folder.glob(pattern)})
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _runtime(folder: Path) -> Runtime:

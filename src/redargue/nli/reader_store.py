@@ -136,32 +136,24 @@ def remove_reader(name: str) -> None:
 
 
 def load_reader(
-    name: str, *, threads: int = 0, transport: Transport | None = None, prices: Prices | None = None
+    name: str, *, transport: Transport | None = None, prices: Prices | None = None, fitted: bool = True
 ) -> UserReader:
-    """The added reader with its fitted weights.
+    """The added reader, with its fitted weights unless they are to be fitted.
 
     A model in a folder is loaded once per process; a grader at an endpoint is asked over the transport.
     """
     spec = read_added(name)
-    fit = read_fit(spec)
+    fit = read_fit(spec) if fitted else None
     weights, temperature = (fit.weights, fit.temperature) if fit else (WEIGHTS, 1.0)
     if isinstance(spec, ReaderSpec):
-        return _reader(spec, weights, temperature, threads)
+        return _reader(spec, weights, temperature)
     model = EndpointModel(spec, transport, prices) if transport else None
     return UserReader(spec, weights=weights, temperature=temperature, model=model)
 
 
-def open_plain(name: str, transport: Transport) -> UserReader:
-    """The added reader without its fitted weights, to fit them."""
-    spec = read_added(name)
-    if isinstance(spec, ReaderSpec):
-        return UserReader(spec)
-    return UserReader(spec, model=EndpointModel(spec, transport))
-
-
 @cache
-def _reader(spec: ReaderSpec, weights: Weights, temperature: float, threads: int) -> UserReader:
-    return UserReader(spec, weights=weights, temperature=temperature, threads=threads)
+def _reader(spec: ReaderSpec, weights: Weights, temperature: float) -> UserReader:
+    return UserReader(spec, weights=weights, temperature=temperature)
 
 
 def write_spec(spec: AnySpec) -> None:

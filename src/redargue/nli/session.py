@@ -152,10 +152,12 @@ def onnx_inputs(row: Any) -> dict[str, npt.NDArray[np.int64]]:
     }
 
 
-@lru_cache(maxsize=4)
-def file_sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+file_sha256 = lru_cache(maxsize=4)(sha256_of)  # of the bundled files, which do not change
 
 
 def _threads_setting() -> int:

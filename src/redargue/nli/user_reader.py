@@ -44,11 +44,9 @@ class UserReader:
         *,
         weights: Weights = WEIGHTS,
         temperature: float = 1.0,
-        threads: int = 0,
         model: TextModel | EndpointModel | None = None,
     ) -> None:
-        self.spec, self.weights, self.temperature = spec, weights, temperature
-        self._threads, self._model = threads, model
+        self.spec, self.weights, self.temperature, self._model = spec, weights, temperature, model
 
     @property
     def at_endpoint(self) -> bool:
@@ -98,7 +96,7 @@ class UserReader:
                 f"the reader {self.spec.name!r} is at an endpoint, to which nothing is sent here",
                 hint="use it in a check, a batch or a grounding",
             )
-        return open_model(self.spec, threads=self._threads)
+        return open_model(self.spec)
 
     def _input(self, evidence: str, claim: str) -> ModelText:
         generates = isinstance(self.spec, ReaderSpec) and self.spec.decoder_start is not None
