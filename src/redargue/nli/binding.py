@@ -1,4 +1,4 @@
-"""Tells whether a sentence gives a claim's value to the claim's holder or to another one.
+"""Whether a sentence gives a claim's value to the claim's holder or to another one.
 
 Beside "at 9 on weekdays and at 11 on Sundays", "9 on Sundays" is crossed: the sentence has both, and not together. Two
 values of one kind are compared by the words of their own parts (:mod:`redargue.nli.facts`). The finding is cautious:

@@ -1,12 +1,9 @@
-"""Tells sentences that can be checked from others, and states them without what merely leads in.
+"""Finds the sentences that can be checked, and states them without what merely leads in.
 
 The embedded backend generates no text, so its claims are a text's sentences, without lead-ins ("However,", "I think
-that", "According to the document,"). Rules decide what is certain; a linear model decides the rest. Second and first
-person are no reason to drop a sentence: "You can return it within 60 days." can be checked.
-
-Scores whether a sentence states something that can be checked: a linear model over its vector and its wording.
-
-``training/train_claims.py`` fits the weights; they belong to the bundled embedder.
+that", "According to the document,"). Rules decide what is certain; a linear model over a sentence's vector and wording
+decides the rest (``training/train_claims.py`` fits it to the bundled embedder). Second and first person are no reason
+to drop a sentence: "You can return it within 60 days." can be checked.
 """
 
 from __future__ import annotations

@@ -241,12 +241,9 @@ def _verbs(piece: _Piece) -> Iterator[_Piece]:
     for joint in _AND.finditer(text, main[1], min(relative.start() if relative else len(text), _scope(text))):
         left, right = text[: joint.start()], text[joint.end() :]
         verb = next(finite_verbs(right, subject_before=True, modal=modal is not None), None)
-        if (
-            verb is None
-            or verb[0]
-            or not (_says(left[main[1] :]) and _says(right[verb[1] :]))
-            or _is_inside(left, main[1])
-        ):
+        if verb is None or verb[0] or _is_inside(left, main[1]):
+            continue
+        if not (_says(left[main[1] :]) and _says(right[verb[1] :])):
             continue
         if is_infinitive(right):
             if modal is None or _GOVERNS.search(left, main[0]):
@@ -275,13 +272,12 @@ def _relatives(piece: _Piece) -> Iterator[_Piece]:
     if match is None or _main_verb(piece.text[: match.start()]) is None:
         yield piece
         return
-    main, rest = piece.text[: match.start()], piece.text[match.end() :]
-    part = _relative(match, main, rest)
-    if not part:
+    main = piece.text[: match.start()]
+    if part := _relative(match, main, piece.text[match.end() :]):
+        yield _Piece(main, piece.complete)
+        yield from _relatives(_Piece(part, piece.complete))
+    else:
         yield piece
-        return
-    yield _Piece(main, piece.complete)
-    yield from _relatives(_Piece(part, piece.complete))
 
 
 def _relative(match: re.Match[str], main: str, rest: str) -> str:

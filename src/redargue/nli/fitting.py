@@ -74,11 +74,9 @@ def _pair(line: str, where: str) -> LabelledPair:
     label = str(row["label"]).strip()
     side = _NUMBERS.get(label) or side_named(label)
     if side is None:
-        raise UsageError(
-            f"the label {label!r} says neither support nor refutation nor that neither is shown",
-            where=where,
-            hint="such as SUPPORTS, REFUTES, NOT ENOUGH INFO; entailment, contradiction, neutral; 1, 0",
-        )
+        what = f"the label {label!r} says neither support nor refutation nor that neither is shown"
+        hint = "such as SUPPORTS, REFUTES, NOT ENOUGH INFO; entailment, contradiction, neutral; 1, 0"
+        raise UsageError(what, where=where, hint=hint)
     return LabelledPair(row["claim"], tuple(evidence), side)
 
 

@@ -175,8 +175,7 @@ def _swapped(claim: Parsed, text: Parsed) -> str | None:
     given = [each.keys for each in _holders(text, claim)]
     if len(names) != 2 or min(given.count(each.keys) for each in names) < 2:
         return None
-    one, other = names
-    words = claim.text
+    words, (one, other) = claim.text, names
     first, second = words[one.start : one.end], words[other.start : other.end]
     return words[: one.start] + second + words[one.end : other.start] + first + words[other.end :]
 
@@ -193,13 +192,17 @@ def _holders(text: Parsed, other: Parsed) -> list[_Holder]:
         if last and named and last.sort == "name" and text.text[last.end : token.start] == " ":
             found[-1] = _Holder((*last.keys, token.key), "name", last.start, token.end)
         else:
-            found.append(_Holder((token.key,), "name" if named else "date", token.start, token.end))
+            found.append(_single(token, "name" if named else "date"))
     return found
 
 
 def _modifiers(text: Parsed) -> list[_Holder]:
     """Words before a noun: "north" in "north gate"."""
-    return [_Holder((one.key,), "word", one.start, one.end) for one, _ in _phrases(text)]
+    return [_single(one, "word") for one, _ in _phrases(text)]
+
+
+def _single(token: Token, sort: str) -> _Holder:
+    return _Holder((token.key,), sort, token.start, token.end)
 
 
 def _phrases(text: Parsed) -> Iterator[tuple[Token, Token]]:
@@ -215,9 +218,9 @@ def _rivals(held: _Holder, claim: Parsed, text: Parsed) -> list[_Holder]:
     heads = {head.key for one, head in _phrases(claim) if one.key in held.keys}
     if not any(one.key in held.keys and head.key in heads for one, head in _phrases(text)):
         return []
-    found = [_Holder((one.key,), "word", one.start, one.end) for one, head in _phrases(text) if head.key in heads]
-    short = (token for token in tokens_of(text) if _HEAD.match(text.text, token.end + 1) and token.sort == "word")
-    return found + [_Holder((token.key,), "word", token.start, token.end) for token in short]
+    found = [one for one, head in _phrases(text) if head.key in heads]
+    found += [token for token in tokens_of(text) if token.sort == "word" and _HEAD.match(text.text, token.end + 1)]
+    return [_single(token, "word") for token in found]
 
 
 def _competes(rival: _Holder, mine: _Holder, said: Sequence[Token], text: Parsed) -> bool:

@@ -6,7 +6,7 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
@@ -53,7 +53,7 @@ def known_readers(table: Path = TABLE) -> dict[str, KnownReader]:
     try:
         content = tomllib.loads(table.read_text(encoding="utf-8"))
         return TypeAdapter(dict[str, KnownReader]).validate_python(content["readers"])
-    except (OSError, ValueError, KeyError, ValidationError) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{str(table)!r} cannot be read: {error}") from None
 
 

@@ -44,7 +44,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def language_of(text: str) -> str:
-    """Returns the language code (ISO 639-1), ``und`` if it cannot be determined, or an empty string for English."""
+    """The language code (ISO 639-1), ``und`` if it cannot be determined, or an empty string for English."""
     return _language_of(text[:_MAX_LENGTH])
 
 
@@ -73,7 +73,7 @@ def _min_other(text: str) -> float:
 
 
 def _words(text: str) -> list[str]:
-    """Returns the words, the first in lower case; one capitalised elsewhere may belong to an English title."""
+    """The words, the first in lower case; one capitalised elsewhere may belong to an English title."""
     first, *others = _WORD.findall(text) or [""]
     return [first.lower(), *others]
 
@@ -95,7 +95,7 @@ def _is_latin(character: str) -> bool:
 
 
 def in_english(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], dict[str, int]]:
-    """Returns the English passages, and the number of the others by language."""
+    """The English passages, and the number of the others by language."""
     languages = [language_of(passage.text) for passage in passages]
     kept = tuple(passage for passage, language in zip(passages, languages, strict=True) if not language)
     return kept, dict(sorted(Counter(filter(None, languages)).items()))

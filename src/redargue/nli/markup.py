@@ -3,8 +3,7 @@
 What a sentence carries besides its running text (alt texts, titles of links, cells) are parts of their own. Halves of
 marks are taken off too: a piece may end within an alt text of two sentences.
 
-What a document has around its sentences: datelines, embargo and release lines, contacts, end marks, headings.
-
+And the furniture around a document's sentences: datelines, embargo and release lines, contacts, end marks, headings.
 None of it states anything that can be checked or that supports a claim. A line with a finite verb is never furniture:
 whoever writes a statement into an embargo line has it checked.
 """

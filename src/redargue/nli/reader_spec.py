@@ -68,11 +68,8 @@ def sides(names: Sequence[str], not_supported: OutputSide = "neither", where: st
             hint="choose a model whose labels are support, refutation and neither",
         )
     if names and all(UNNAMED.fullmatch(name.strip()) for name in names):
-        raise UsageError(
-            f"the label names {shown} do not identify the outputs",
-            where=where,
-            hint=f"the model's card says what they mean; {_ORDER}",
-        )
+        hint = f"the model's card says what they mean; {_ORDER}"
+        raise UsageError(f"the label names {shown} do not identify the outputs", where=where, hint=hint)
     known = [side_named(name) for name in names]
     if len(names) == 2 and known.count("supports") == 1:
         known = [side if side in ("supports", "refutes") else not_supported for side in known]
@@ -392,11 +389,8 @@ def _longest(config: dict[str, object], folder: Path, form: FolderForm, chosen: 
     limit = None if relative else _positions(config, str(folder / "config.json"))
     if chosen:
         if limit and chosen > limit and config.get("position_biased_input") is not False:
-            raise UsageError(
-                f"{chosen} tokens are more than the model's {limit} positions",
-                where="--longest",
-                hint=f"at most {limit}, as {folder / 'config.json'} says",
-            )
+            what = f"{chosen} tokens are more than the model's {limit} positions"
+            raise UsageError(what, where="--longest", hint=f"at most {limit}, as {folder / 'config.json'} says")
         return chosen
     if relative:
         return LONGEST_RELATIVE
@@ -417,9 +411,6 @@ def _positions(config: dict[str, Any], where: str) -> int | None:
     if config.get("model_type") in _OFFSET:
         positions -= int(config.get("pad_token_id") or 0) + 1
     if positions < _LEAST:
-        raise UsageError(
-            f"the model reads {positions} tokens, too few for a claim and evidence",
-            where=where,
-            hint=f"choose a model that reads at least {_LEAST}",
-        )
+        what = f"the model reads {positions} tokens, too few for a claim and evidence"
+        raise UsageError(what, where=where, hint=f"choose a model that reads at least {_LEAST}")
     return positions

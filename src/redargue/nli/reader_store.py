@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
-
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, UsageError
 from redargue.files import home, make_folder
@@ -116,11 +114,9 @@ def read_fit(spec: AnySpec) -> ReaderFit | None:
         return None
     fit = _parsed(ReaderFit, path)
     if fit.reader != spec.sha256 or len(fit.supports) != len(WEIGHTS.supports):
-        raise UsageError(
-            f"the weights of the reader {spec.name!r} were fitted to other files or by another release",
-            where=str(path),
-            hint=f"fit them again: redargue models fit {spec.name} --data FILE.jsonl",
-        )
+        what = f"the weights of the reader {spec.name!r} were fitted to other files or by another release"
+        hint = f"fit them again: redargue models fit {spec.name} --data FILE.jsonl"
+        raise UsageError(what, where=str(path), hint=hint)
     return fit
 
 
@@ -172,10 +168,9 @@ def _write(path: Path, data: Frozen) -> None:
 def _parsed(model: type[Data], path: Path) -> Data:
     try:
         return model.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, ValidationError) as error:
-        raise UsageError(
-            f"{str(path)!r} cannot be read: {error}", hint="remove the folder and add the model again"
-        ) from None
+    except (OSError, ValueError) as error:
+        hint = "remove the folder and add the model again"
+        raise UsageError(f"{str(path)!r} cannot be read: {error}", hint=hint) from None
 
 
 Check = Callable[[UserReader], None]
@@ -204,17 +199,19 @@ def add_reader(
         UsageError: it needs a package that is not installed.
     """
     name = _name_or_default(name, Path(source).name)
-    on_hub, folder = hub.is_hub_name(source), Path(source).expanduser().absolute()
-    if on_hub:
+    if hub.is_hub_name(source):
         folder = hub.download(source, revision, offline=offline)
-    spec = read_spec(name, source if on_hub else str(folder), folder, choices)
+        revision = folder.name
+    else:
+        folder, revision = Path(source).expanduser().absolute(), ""
+        source = str(folder)
+    spec = read_spec(name, source, folder, choices).model_copy(update={"revision": revision})
     if spec.form == "hhem" and spec.runtime == "transformers":
         foundation = folder / "foundation"
         if not foundation.is_dir():
             foundation = hub.download(hub.HHEM_FOUNDATION, offline=offline, files=FILES)
         spec = spec.model_copy(update={"foundation": foundation})
-    revision = folder.name if on_hub else ""
-    spec = spec.model_copy(update={"revision": revision, "sha256": files_sha256(spec)})
+    spec = spec.model_copy(update={"sha256": files_sha256(spec)})
     check(_try(spec))
     write_spec(spec)
     return spec

@@ -186,11 +186,8 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
     return tokenizer
 
 
-# Caches outputs of the small models on disk: tables over many methods read the same pairs
-# repeatedly.
-#
-# The key is the hash of the model and of the text (or pair), so new weights never get outputs
-# of old ones. Outputs are stored bit for bit: a run with a cache equals one without.
+# Outputs on disk: tables over many methods read the same pairs repeatedly. The key is the hash of the model and of the
+# text (or pair), so new weights never get outputs of old ones. Outputs are stored bit for bit.
 
 Floats = npt.NDArray[np.float32]
 ModelText = str | tuple[str, str]
@@ -276,7 +273,6 @@ class Embedder:
         return np.stack(vectors) if vectors else np.zeros((0, DIMENSIONS), np.float32)
 
     def hold(self, texts: Sequence[str]) -> None:
-        """Keeps the vectors of texts in memory until they are released as often as they are held."""
         self._session.hold(texts)
 
     def release(self, texts: Sequence[str]) -> None:
@@ -297,11 +293,8 @@ def _shared(threads: int) -> Embedder:
     return Embedder(threads=threads)
 
 
-# The bundled cross-encoder: whether evidence supports or refutes a claim, and whether a search
-# should return it.
-#
-# MiniLM-L6, fine-tuned by ``training/train_entailment.py`` and quantised to int8: three logits
-# of the labels and one of relevance.
+# The bundled cross-encoder: MiniLM-L6, fine-tuned by ``training/train_entailment.py`` and quantised to int8. It gives
+# three logits of the labels, and one of relevance: whether a search should return the text.
 
 
 class Entailment(NamedTuple):
@@ -347,9 +340,7 @@ class CrossEncoder:
         return file_sha256(self._path)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-        """One result per pair, in order; each pair is read alone, so results do not depend on their neighbours."""
         return [softmax(logits[:LABELS]) for logits in self._session.run(list(pairs))]
 
     def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The probability that each text decides the claim either way, in [0, 1]; for reranking."""
         return [float((1 + np.tanh(logits[LABELS] / 2)) / 2) for logits in self._session.run(list(pairs))]

@@ -67,10 +67,6 @@ class UserReader:
         return hashlib.sha256(repr(identity).encode()).hexdigest()
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-        """One result per pair, in order.
-
-        Each window is read alone, so results do not depend on their neighbours.
-        """
         return [self.entailment(rows, self.temperature) for rows in self.logits(pairs)]
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[Floats]]:
@@ -84,7 +80,6 @@ class UserReader:
         return max((self._probabilities(row, temperature) for row in windows), key=_decisiveness)
 
     def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The probability that each text decides the claim either way, in [0, 1]."""
         return [1 - entailment.neither for entailment in self.read(pairs)]
 
     @cached_property
@@ -92,10 +87,8 @@ class UserReader:
         if self._model is not None:
             return self._model
         if not isinstance(self.spec, ReaderSpec):
-            raise UsageError(
-                f"the reader {self.spec.name!r} is at an endpoint, to which nothing is sent here",
-                hint="use it in a check, a batch or a grounding",
-            )
+            what = f"the reader {self.spec.name!r} is at an endpoint, to which nothing is sent here"
+            raise UsageError(what, hint="use it in a check, a batch or a grounding")
         return open_model(self.spec)
 
     def _input(self, evidence: str, claim: str) -> ModelText:
@@ -120,20 +113,14 @@ class UserReader:
         spec, logits = self.spec, row.astype(np.float64)
         where = f"reader {spec.name!r}"
         if not np.isfinite(logits).all():
-            raise UsageError(
-                f"the model returns {', '.join(map(str, logits.tolist()))} for a pair",
-                where=where,
-                hint="its numbers overflow: export it again in float32",
-            )
+            what = f"the model returns {', '.join(map(str, logits.tolist()))} for a pair"
+            raise UsageError(what, where=where, hint="its numbers overflow: export it again in float32")
         one_logit = isinstance(spec, ReaderSpec) and spec.one_logit
         expected = 1 if one_logit else len(spec.outputs)
         if len(logits) != expected:
-            raise UsageError(
-                f"the model returns {counted(len(logits), 'number')} for a pair, and its labels are "
-                + ("one: support" if one_logit else ", ".join(spec.outputs)),
-                where=where,
-                hint="add it again with the --labels of its outputs",
-            )
+            labels = "one: support" if one_logit else ", ".join(spec.outputs)
+            what = f"the model returns {counted(len(logits), 'number')} for a pair, and its labels are {labels}"
+            raise UsageError(what, where=where, hint="add it again with the --labels of its outputs")
         if one_logit:  # of support against its absence
             logits = np.array([0.0, logits[0]])
         shares = np.exp((logits - logits.max()) / temperature)
