@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,13 +126,24 @@ def _decided(parts: list[Part], weights: Weights) -> tuple[Any, Any]:
     right, sure = [], []
     for part in parts:
         for reading, gold in zip(part.readings, part.gold, strict=True):
-            sides = reading.probabilities(weights)[:2]
+            sides = _weighed(reading, weights).probabilities()[:2]
             side = int(sides[1] > sides[0])
             shown = reading.comparisons or reading.strongest(_SIDES[side]) > SHOWN
             if gold < len(_SIDES) and shown and max(sides) >= 1 - sum(sides):
                 right.append(side == gold)
                 sure.append(max(sides))
     return np.array(right), np.array(sure)
+
+
+def _weighed(reading: Reading, weights: Weights) -> Reading:
+    """The same reading, which no model reads again, with other weights."""
+    return replace(
+        reading,
+        weights=weights,
+        read_spans=lambda: reading.spans,
+        compare_words=lambda: reading.lexical,
+        read_parts=lambda: tuple(_weighed(part, weights) for part in reading.parts),
+    )
 
 
 def _fever(limit: int) -> Part:
