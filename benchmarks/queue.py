@@ -38,9 +38,8 @@ from redargue.cluster.queue import (
     results,
     submit,
 )
-from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import SharedDatabase, open_ledger
-from redargue.cluster.worker import Heartbeat, Worker, expire_worker
+from redargue.cluster.worker import Heartbeat, PaidCall, PaidCallTable, Worker, expire_worker
 from redargue.events import EVENT, CallFailed, ClaimEnded
 from redargue.net.transport import Rate
 from redargue.runs.record import Paid

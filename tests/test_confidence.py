@@ -17,7 +17,7 @@ from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, Claim, LabelSet, Meaning
 from redargue.cli import report
 from redargue.cli.app import run
-from redargue.cli.exit import Gate, exit_code, read_gate
+from redargue.cli.output import Gate, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded

@@ -15,7 +15,7 @@ import pytest
 from redargue.bench.compare import Comparison, compare, make_row, read_results
 from redargue.bench.datasets.base import GoldEvidence, load
 from redargue.bench.harness import Bench, reopen
-from redargue.bench.reports.markdown import print_comparison
+from redargue.bench.reports.page import print_comparison
 from redargue.bench.reports.tables import results_table
 from redargue.bench.system import System
 from redargue.cli.app import run

@@ -11,8 +11,8 @@ import pytest
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.cli.arguments import read_input
-from redargue.cli.exit import Gate, exit_code
 from redargue.cli.options import read_settings
+from redargue.cli.output import Gate, exit_code
 from redargue.errors import UsageError
 from redargue.reports.load import CheckResult
 from redargue.sanitize import printable

@@ -11,7 +11,7 @@ import pytest
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.cli.app import run
-from redargue.cli.exit import Gate, exit_code
+from redargue.cli.output import Gate, exit_code
 from redargue.errors import BadReply, ProviderError, ToolFailed
 from redargue.retrieval.tools.corpus import CorpusTool
 from redargue.text.extract import Extraction

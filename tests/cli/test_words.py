@@ -14,8 +14,8 @@ from redargue.caveats import Caveat, CaveatKind, Leaning, Unchecked, UncheckedRe
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim, Label, LabelSet, Meaning
 from redargue.cli import report
 from redargue.cli.app import run
-from redargue.cli.exit import resumable
 from redargue.cli.live import DebateView, describe, outcome_line
+from redargue.cli.output import resumable
 from redargue.cli.progress import Progress, ProgressRate, duration
 from redargue.events import Answered, Judged, Stepped
 from redargue.evidence import Gap, GapKind, Injection, Omission, Quote, QuoteStatus, Side, Source

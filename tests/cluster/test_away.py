@@ -19,9 +19,8 @@ import pytest
 from redargue.claims import Claim
 from redargue.cluster.limits import BudgetTable, Commit, Reserve
 from redargue.cluster.queue import Job, Lease, Leased, Queue, count_finished, results, submit
-from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import LedgerAway, LedgerTransaction, SqliteLedger, TransactionBatcher, open_ledger
-from redargue.cluster.worker import Heartbeat, Worker
+from redargue.cluster.worker import Heartbeat, PaidCall, PaidCallTable, Worker
 from redargue.events import ClaimEnded
 from redargue.runs.budget import Budget, Cost
 from redargue.verdicts import Verdict

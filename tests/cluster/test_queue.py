@@ -33,9 +33,8 @@ from redargue.cluster.queue import (
     retry,
     submit,
 )
-from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import LEDGER_SCHEMA, SharedDatabase, open_ledger
-from redargue.cluster.worker import LEASE, MAX_ATTEMPTS, Heartbeat, Leave, expire_worker
+from redargue.cluster.worker import LEASE, MAX_ATTEMPTS, Heartbeat, Leave, PaidCall, PaidCallTable, expire_worker
 from redargue.errors import CorpusError, RecordError, UsageError
 from redargue.events import EVENT, CallFinished, ClaimEnded
 from redargue.verdicts import Verdict

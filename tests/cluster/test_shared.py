@@ -26,9 +26,8 @@ from redargue.cluster.limits import (
     SharedLimiter,
 )
 from redargue.cluster.queue import Batch, Job, Lease, Queue, submit
-from redargue.cluster.record import PaidCallTable, SharedRecord
 from redargue.cluster.store import SharedDatabase, TransactionBatcher, open_ledger
-from redargue.cluster.worker import LEASE, Heartbeat, expire_worker
+from redargue.cluster.worker import LEASE, Heartbeat, PaidCallTable, SharedRecord, expire_worker
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, QueryWritten
 from redargue.net.transport import Rate

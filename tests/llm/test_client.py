@@ -18,8 +18,7 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.files import home
-from redargue.llm.capabilities import Capabilities, Form
-from redargue.llm.client import Endpoint
+from redargue.llm.client import Capabilities, Endpoint, Form
 from redargue.llm.rendering import schema_of
 from redargue.llm.response import read_response, read_stream
 from redargue.methods.mermaid.tasks import NextStep

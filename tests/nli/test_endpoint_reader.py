@@ -16,8 +16,7 @@ from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.nli import loop_bridge
 from redargue.nli.loop_bridge import in_thread, run_alone
-from redargue.nli.question_template import read_template, template_names, template_text
-from redargue.nli.questions import EndpointModel, EndpointSpec
+from redargue.nli.questions import EndpointModel, EndpointSpec, read_template, template_names, template_text
 from redargue.nli.reader_store import add_endpoint
 from redargue.nli.session import Entailment
 from redargue.nli.user_reader import UserReader

@@ -12,8 +12,9 @@ from lxml import html  # type: ignore[import-untyped]
 from markupsafe import Markup
 
 from redargue.bench.compare import Comparison, read_results
-from redargue.bench.reports import load, page, rounds
+from redargue.bench.reports import load, page
 from redargue.bench.reports.adjudication import neutral
+from redargue.bench.reports.tables import by_round, majority_label
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
@@ -118,13 +119,13 @@ def test_accuracy_by_round_takes_majorities_and_keeps_ended_debates(comparison: 
         each.model_copy(update={"labels": labels})
         for each, labels in zip(row.said, [((S, S),), ((R, S), (R, R)), *([((N, S), (N, R))] * 10)], strict=True)
     ]
-    found = rounds.by_round(comparison, row.model_copy(update={"said": tuple(said)}))
+    found = by_round(comparison, row.model_copy(update={"said": tuple(said)}))
     assert [(each.round, each.debating) for each in found] == [(1, 12), (2, 11)]
     assert [each.agreed for each in found] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
     assert [each.right for each in found] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
-    assert rounds.majority_label([(S, S, R)]) == S
-    assert rounds.majority_label([(S, R)]) is None
-    assert rounds.majority_label([(None, None)]) is None
+    assert majority_label([(S, S, R)]) == S
+    assert majority_label([(S, R)]) is None
+    assert majority_label([(None, None)]) is None
 
 
 def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(

@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from redargue.cli.exit import resumable
-from redargue.cli.output import print_json
+from redargue.cli.output import print_json, resumable
 from redargue.cli.parameters import BaseUrl, Offline, Quiet, RunName, complete_run, option
 from redargue.errors import UsageError
 from redargue.reports.table import cut

@@ -19,9 +19,8 @@ from redargue.claims import Claim
 from redargue.cli import parameters
 from redargue.cli.arguments import checked_rows
 from redargue.cli.check import CLAIM_CONCURRENCY
-from redargue.cli.exit import INTERRUPTED, exit_code, read_gate, say_interrupted
 from redargue.cli.options import run_config, with_contexts
-from redargue.cli.output import JsonLines, log_to_stderr
+from redargue.cli.output import INTERRUPTED, JsonLines, exit_code, log_to_stderr, read_gate, say_interrupted
 from redargue.cli.progress import Progress
 from redargue.errors import UsageError
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from redargue.cli import parameters
-from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
-from redargue.cli.output import JsonLines, print_json
+from redargue.cli.output import JsonLines, exit_code, how_to_resume, print_json, read_gate, resumable
 from redargue.errors import UsageError
 from redargue.sanitize import printable
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from redargue.cli.exit import FINISHED_WITH_ERRORS, resumable
-from redargue.cli.output import print_json
+from redargue.cli.output import FINISHED_WITH_ERRORS, print_json, resumable
 from redargue.cli.parameters import AsJson, Yes, option
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable

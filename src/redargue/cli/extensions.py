@@ -33,7 +33,7 @@ COMMANDS = {
     "corpus": "redargue.cli.corpus:corpus_app",
     "memory": "redargue.cli.memory:memory_app",
     "models": "redargue.cli.models:models_app",
-    "prompts": "redargue.cli.prompts:prompts_app",
+    "prompts": "redargue.cli.list:prompts_app",
     "mcp-tools": "redargue.cli.list:mcp_tools",
     "list": "redargue.cli.list:list_app",
     "doctor": "redargue.cli.doctor:doctor",

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from redargue.cli.exit import FINISHED_WITH_ERRORS
-from redargue.cli.output import print_json
+from redargue.cli.output import FINISHED_WITH_ERRORS, print_json
 from redargue.cli.parameters import AsJson, Offline, Yes, option, with_parameters
 from redargue.errors import RedargueError, UsageError
 from redargue.sanitize import counted, printable

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.exit import FINISHED_WITH_ERRORS
-from redargue.cli.output import print_json
+from redargue.cli.output import FINISHED_WITH_ERRORS, print_json
 from redargue.cli.parameters import AsJson, Quiet, RunName, Verbose, Yes
 from redargue.errors import RecordError, UsageError
 from redargue.sanitize import counted, printable, shortened

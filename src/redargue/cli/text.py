@@ -41,8 +41,8 @@ def verify_and_print(
     ``documents``, if given, are the only evidence; with ``links``, the argument that gave the text, the pages
     and files that it links are.
     """
-    from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.options import connected
+    from redargue.cli.output import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.report import print_report
     from redargue.net.fetch import PageFetcher
     from redargue.text.citations import prepare_cited

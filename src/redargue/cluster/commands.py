@@ -20,9 +20,8 @@ from typing import Annotated, Literal
 import typer
 
 from redargue.cli.batch import BatchOutput
-from redargue.cli.exit import resumable, say_interrupted
 from redargue.cli.options import connected
-from redargue.cli.output import log_to_stderr, print_json
+from redargue.cli.output import log_to_stderr, print_json, resumable, say_interrupted
 from redargue.cli.parameters import AsJson, LedgerWait, LogLevel
 from redargue.cli.progress import Progress
 from redargue.cluster.batches import (

@@ -9,9 +9,8 @@ from typing import Any, cast
 
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.errors import UsageError
-from redargue.llm.capabilities import Form
 from redargue.llm.chat_tokens import disarm_messages
-from redargue.llm.client import Endpoint, Message
+from redargue.llm.client import Endpoint, Form, Message
 from redargue.llm.prompted import BUNDLED_STABILITY, PromptedBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer

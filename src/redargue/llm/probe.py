@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from redargue.backends.base import Sampling
 from redargue.errors import RedargueError
-from redargue.llm.capabilities import Capabilities, Form
-from redargue.llm.client import Endpoint
+from redargue.llm.client import Capabilities, Endpoint, Form
 from redargue.llm.response import Choice
 from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Account

@@ -61,6 +61,7 @@ from redargue.tasks.score import (
 
 if TYPE_CHECKING:
     from redargue.nli.user_reader import UserReader
+from redargue.tasks.answer import Argument
 
 LEANS = 0.6  # probability of a side from which an open claim leans: two in three are right, below hardly more than half
 _QUOTES = 2  # at most, per answer
@@ -477,3 +478,14 @@ def _opposing(reading: Reading, decided: Meaning) -> tuple[str, ...]:
     if other is None or reading.copy or reading.contradiction or reading.strongest(other) <= SHOWN:
         return ()
     return quotes_of(reading.best(other, 1))
+
+
+QUOTES = 2  # an argument gives at most
+
+
+def write_argument(claim: str, meaning: Meaning, reading: Reading) -> Argument:
+    """The best sentences for the claim (``Meaning.SUPPORTED``) or against it, and what follows from them."""
+    best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > SHOWN else ()
+    opening = (CORRECT if meaning is Meaning.SUPPORTED else INCORRECT) if best else OPEN
+    text = "\n".join([*map(cite, best), opening + " ".join(claim.split())])
+    return Argument(text=text, quotes=quotes_of(best))

@@ -15,8 +15,8 @@ from redargue.caveats import Difference, DifferenceKind
 from redargue.nli.alignment import Alignment, Parsed, align, compare_quantities, parsed
 from redargue.nli.binding import Binding, bind, bind_words, gives, holds
 from redargue.nli.edits import Edit, EditToken, edit_of, tokens
+from redargue.nli.facts import tables_in
 from redargue.nli.grammar import FUNCTION_WORDS, stem, word_set
-from redargue.nli.rows import tables_in
 
 # Whether a text asserts a claim word for word.
 

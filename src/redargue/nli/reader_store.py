@@ -22,8 +22,15 @@ from redargue.net.transport import Transport
 from redargue.nli import hub
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.loop_bridge import run_alone
-from redargue.nli.question_template import read_template, template_text
-from redargue.nli.questions import CONTEXT, LEAST_CONTEXT, WINDOW, EndpointModel, EndpointSpec
+from redargue.nli.questions import (
+    CONTEXT,
+    LEAST_CONTEXT,
+    WINDOW,
+    EndpointModel,
+    EndpointSpec,
+    read_template,
+    template_text,
+)
 from redargue.nli.reader_spec import FILES, ReaderChoices, ReaderSpec, files_sha256, read_spec
 from redargue.nli.session import EntailmentModel
 from redargue.nli.user_reader import AnySpec, UserReader

@@ -33,7 +33,7 @@ from redargue.files import make_folder, make_private
 from redargue.nli.model_files import OnnxFile
 from redargue.nli.wordpiece import WordPiece
 from redargue.registry import install
-from redargue.retrieval.corpus.sqlite_guard import SqliteGuard
+from redargue.retrieval.corpus.database import SqliteGuard
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Collects the numbers of tokens read for one backend call; concurrent calls have separate lists."""

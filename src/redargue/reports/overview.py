@@ -17,8 +17,8 @@ from redargue.evidence import Quote, Side
 from redargue.nli.alignment import Parsed, compare_quantities, parsed
 from redargue.nli.consistency import LONGEST, MOST_NUMBERS
 from redargue.nli.edits import edit_of
+from redargue.nli.facts import with_units
 from redargue.nli.quantities import Quantity
-from redargue.nli.rows import with_units
 from redargue.quotes import content_words
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, label_counts, place_of, why_unsure

@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.parts import Parts
-from redargue.service import answers, promptfoo, routes, system
+from redargue.service import answers, routes, system
 from redargue.service.checks import CheckStore
 from redargue.service.context import MAX_UPLOAD, ServiceSettings, listeners_of, service_parts
 from redargue.service.guard import Guard
@@ -114,7 +114,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
         answers.answers_router,
         *(service_parts[name].router for name in service_parts),
         system.system_router,
-        promptfoo.promptfoo_router,
+        answers.promptfoo_router,
         page_router,
     ):
         # FastAPI would make each again, with models of its own.

@@ -4,7 +4,7 @@ Each page is fetched once and kept in the run folder (``citations.json``), so th
 What a page said is also in the record of the run, as the evidence of the claim.
 
 Finds the links of a text in Markdown, HTML or plain text, and what it says without their addresses. Links to files are
-followed only in a text that the user named as a file, and only inside its folder (``retrieval/linked_files.py``).
+followed only in a text that the user named as a file, and only inside its folder (``retrieval/web_pages.py``).
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from redargue.net.fetch import PageFetcher
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.markup import html_with_links
-from redargue.retrieval.linked_files import SUFFIXES, is_file_link, read_linked_file
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
-from redargue.retrieval.web_pages import Fetched, WebPage, read_pages
+from redargue.retrieval.web_pages import SUFFIXES, Fetched, WebPage, is_file_link, read_linked_file, read_pages
 from redargue.runs.manifest import Origin
 from redargue.spec import RunSpec
 from redargue.text.extract import Extraction

@@ -18,14 +18,14 @@ from redargue.bench.datasets.base import Example, datasets, load
 from redargue.bench.harness import BENCH, Bench, ClaimOutcome, read_bench_file, reopen
 from redargue.bench.judge import calibrate, calibration_tables, read_judged
 from redargue.bench.reports.charts import draw_frontier, frontier_table, require_drawing
-from redargue.bench.reports.markdown import print_comparison
+from redargue.bench.reports.page import print_comparison
 from redargue.bench.reports.publishing import publishable, write_tables
 from redargue.bench.system import System, require_evidence
 from redargue.bench.temporal import apply_as_of
-from redargue.cli.exit import exit_code, resumable
 from redargue.cli.extensions import BenchGroup
 from redargue.cli.list import print_rows, usable
 from redargue.cli.options import read_models, read_settings
+from redargue.cli.output import exit_code, resumable
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,

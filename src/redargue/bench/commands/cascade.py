@@ -20,8 +20,7 @@ from redargue.bench.judge import JudgedItem, read_judged
 from redargue.bench.reports.tables import SHARE
 from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
-from redargue.cli.exit import exit_code, resumable
-from redargue.cli.output import print_json
+from redargue.cli.output import exit_code, print_json, resumable
 from redargue.cli.parameters import AsJson, Concurrency, Quiet, with_parameters
 from redargue.errors import RecordError, UsageError
 from redargue.events import StageEnded

@@ -6,8 +6,10 @@ import ast
 import asyncio
 import hashlib
 import json
+import random
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -21,10 +23,10 @@ from redargue.bench.datasets.base import load
 from redargue.bench.datasets.mermaid_runs import MermaidRuns, labels_of_rows, rows_with_runs
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
-from redargue.bench.triplets import audit_triplets
-from redargue.claims import LabelSet, Meaning
+from redargue.claims import Frozen, LabelSet, Meaning
 from redargue.cli.parameters import AsJson
 from redargue.errors import ToolFailed, UsageError, problem_of
+from redargue.events import ClaimStarted, Decomposed
 from redargue.evidence import Omission, Passage, Recalled
 from redargue.files import make_folder
 from redargue.inputs.rows import Row, rows
@@ -32,11 +34,56 @@ from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
 from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search
-from redargue.runs.record import Clock
+from redargue.runs.record import Clock, read_events
 from redargue.sanitize import printable
 from redargue.spec import RunSpec
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import Step, ToolCall
+
+
+class AuditedTriplet(Frozen):
+    """A triplet of a claim; ``judgement`` is empty until a person has judged it."""
+
+    claim: str
+    triplet: str
+    judgement: Literal["", "right", "wrong"] = ""
+
+
+def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
+    """Counts the judgements in a file; if it does not exist, first writes a sample of the run's triplets to it.
+
+    Raises UsageError if the run has no triplets or a row of the file cannot be read, RecordError if there is no run.
+    """
+    if file.exists():
+        return Counter(row.judgement or "not judged" for row in _read(file))
+    claims: dict[int, str] = {}
+    triplets: list[AuditedTriplet] = []
+    for event in read_events(run):
+        if isinstance(event, ClaimStarted):
+            claims[event.item] = event.claim.text
+        elif isinstance(event, Decomposed):
+            for fields in map(dict, event.triplets):
+                text = " | ".join(filter(None, fields.values()))
+                triplets.append(AuditedTriplet(claim=claims[event.item], triplet=text))
+    if not triplets:
+        hint = "name a run of mermaid, which decomposes its claims"
+        raise UsageError(f"{str(run)!r} contains no triplets", hint=hint)
+    sample = random.Random(seed).sample(triplets, min(count, len(triplets)))
+    file.write_text("".join(row.model_dump_json() + "\n" for row in sample), encoding="utf-8")
+    return Counter({"not judged": len(sample)})
+
+
+def _read(file: Path) -> list[AuditedTriplet]:
+    rows = []
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                rows.append(AuditedTriplet.model_validate_json(line))
+            except ValueError as error:
+                where = f"{file}, line {number}"
+                hint = 'a judgement is "right", "wrong" or ""'
+                raise UsageError(f"not a triplet: {line.rstrip()[:80]!r}", where=where, hint=hint) from error
+    return rows
 
 
 def import_released(

@@ -22,9 +22,8 @@ from redargue.bench.system import System
 from redargue.bench.tables.comparison import compare_models, compare_table
 from redargue.bench.tables.runner import Runner, TableChoice
 from redargue.bench.tables.schema import Paper, PublishedTable, find_table, papers
-from redargue.cli.exit import FINISHED_WITH_ERRORS, exit_code, resumable
 from redargue.cli.options import read_settings
-from redargue.cli.output import print_json
+from redargue.cli.output import FINISHED_WITH_ERRORS, exit_code, print_json, resumable
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,

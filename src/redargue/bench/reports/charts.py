@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from redargue.bench.compare import ComparedSystem, Comparison
-from redargue.bench.reports.rounds import BY_ROUND, by_round
-from redargue.bench.reports.tables import SHARE, SYSTEM, key
+from redargue.bench.reports.tables import BY_ROUND, SHARE, SYSTEM, by_round, key
 from redargue.bench.rescore import Rescored
 from redargue.bench.statistics.bootstrap import Interval, interval
 from redargue.errors import UsageError

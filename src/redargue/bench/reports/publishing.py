@@ -17,8 +17,7 @@ from redargue.bench.compare import Comparison
 from redargue.bench.reports import tables
 from redargue.bench.reports.charts import frontier_table
 from redargue.bench.reports.load import BenchRun
-from redargue.bench.reports.rounds import rounds_table
-from redargue.bench.reports.tables import SYSTEM, gold_text, key
+from redargue.bench.reports.tables import SYSTEM, gold_text, key, rounds_table
 from redargue.errors import UsageError
 from redargue.files import make_folder, replacing
 from redargue.reports.reproducibility import summarize_identity

@@ -25,8 +25,7 @@ from redargue.methods.dual_position.tasks import (
     WriteTeamQueries,
 )
 from redargue.nli.aggregation import NO_SIGNAL, source_scores
-from redargue.nli.argument import QUOTES, write_argument
-from redargue.nli.backend import EmbeddedBackend, cite, distinct_words, perform, quotations_of
+from redargue.nli.backend import QUOTES, EmbeddedBackend, cite, distinct_words, perform, quotations_of, write_argument
 from redargue.nli.reader import Reading
 from redargue.tasks.answer import Argument
 from redargue.tasks.query import OtherAnswer

@@ -21,8 +21,7 @@ from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
 from redargue.methods.few_shot import read_examples
 from redargue.methods.gathering import gather_documents
 from redargue.methods.setting_types import Word
-from redargue.nli.argument import write_argument
-from redargue.nli.backend import EmbeddedBackend, perform
+from redargue.nli.backend import EmbeddedBackend, perform, write_argument
 from redargue.tasks.answer import Quotations
 from redargue.tasks.base import Task, text_field
 from redargue.tasks.documents import claim_section, documents

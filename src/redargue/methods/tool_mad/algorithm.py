@@ -16,17 +16,40 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
-from redargue.methods.tool_mad.heard import answers_of
 from redargue.methods.tool_mad.scores import consistency, relevance, score_together
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, TOOL_MAD_PROFILES, ToolMadSettings
 from redargue.methods.tool_mad.tasks import CheckConsensus, ScoreAnswer, SummariseAbstract, WriteKeywords
 from redargue.quotes import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.tasks.documents import document_key, document_numbers, numbers_of
+from redargue.tasks.documents import document_key, document_numbers, numbers_of, sourced
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn, mean_confidence
 from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict
+
+Documents = Mapping[tuple[int, str], tuple[Passage, ...]]  # by round and agent
+
+
+def answers_of(turns: Iterable[Turn], documents: Documents | None = None) -> tuple[OtherAnswer, ...]:
+    """The answers, with ``documents`` also the quotations that were found in them, and their sources."""
+    return tuple(_heard(turn, documents) for turn in turns)
+
+
+def _heard(turn: Turn, documents: Documents | None) -> OtherAnswer:
+    found = _found(turn, documents.get((turn.round, turn.agent), ())) if documents is not None else ()
+    return OtherAnswer(agent=turn.agent, text=turn.answer.text, found=found)
+
+
+def _found(turn: Turn, passages: tuple[Passage, ...]) -> tuple[str, ...]:
+    read = dict(zip((passage.sha256 for passage in passages), turn.passages, strict=False))
+    quotes = chain.from_iterable(find_quotes(text, passages) for text in turn.answer.quotes)
+    shown = (
+        f"[{turn.numbered[document_key(read[quote.passage])]}] {sourced(quote.text, quote.source)}"
+        for quote in quotes
+        if quote.source is not None
+    )
+    return tuple(dict.fromkeys(shown))
+
 
 NOT_LOOKED_AGAIN = "what is missing was searched for once"
 

@@ -17,8 +17,7 @@ from redargue.service.keys import DayBudget
 from redargue.service.proxy.block import CheckBlock, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checked
 from redargue.service.proxy.contexts import contexts_of
-from redargue.service.proxy.modes import Withheld, objection, require_checked
-from redargue.service.proxy.proxy import Proxy
+from redargue.service.proxy.proxy import Proxy, Withheld, objection, require_checked
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
 
 

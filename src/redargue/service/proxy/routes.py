@@ -16,6 +16,7 @@ from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.service.context import Caller, caller_of
 from redargue.service.keys import DayBudget, DayBudgets
 from redargue.service.problems import openai_error
+from redargue.service.proxy.block import ProxyTally
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.gateways import (
     GUARDRAIL_PATH,
@@ -28,7 +29,6 @@ from redargue.service.proxy.gateways import (
 )
 from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, upstream_key
-from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import ProxyExchange, ProxyReply, Upstream
 from redargue.service.routes import problems
 from redargue.spec import RunSpec
