@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks import pool
 from redargue.inputs.rows import rows
 from redargue.nli.claim_filter import statements
-from redargue.text.extract import Candidate, contradicted, is_contained
+from redargue.text.extract import CandidateClaim, contradicted, is_contained
 
 
 def main(arguments: list[str]) -> None:
@@ -30,12 +30,12 @@ def main(arguments: list[str]) -> None:
     print(json.dumps({"sentences without a claim": len(silent), "reported as left out": left_out}))
 
 
-def _sentences() -> Iterator[tuple[str, list[Candidate]]]:
+def _sentences() -> Iterator[tuple[str, list[CandidateClaim]]]:
     for row in rows(pool.data() / "benchmarks/factcheck-bench/benchmark.jsonl.gz"):
         before: tuple[str, ...] = (str(row.fields["prompt"]),)
         fields: dict[str, Any] = row.fields["sentences"]
         for sentence in fields.values():
             text = str(sentence["text"])
             claims = [str(claim).strip() for claim in sentence.get("claims") or [] if str(claim or "").strip()]
-            yield text, [Candidate(claim, text, before) for claim in claims]
+            yield text, [CandidateClaim(claim, text, before) for claim in claims]
             before = (*before, text)

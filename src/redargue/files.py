@@ -7,6 +7,7 @@ into a file of another user. New files are readable by their owner alone (0600),
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -131,3 +132,12 @@ def _regular(file: int, path: Path) -> int:
     if _NO_WAIT:
         os.set_blocking(file, True)
     return file
+
+
+def sha256_of(path: Path) -> str:
+    """Of a file, the hash of its bytes; of a folder, the hash of the lines ``sha256  name`` of its files by name."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        return hashlib.sha256("".join(f"{sha256_of(file)}  {file.name}\n" for file in files).encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,7 +16,7 @@ from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
-from redargue.methods.setting_types import refuse_closed
+from redargue.methods.strangers import refuse_closed
 from redargue.net.transport import Service, Transport
 from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search

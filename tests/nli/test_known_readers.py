@@ -12,10 +12,10 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.errors import UsageError
+from redargue.files import sha256_of
 from redargue.nli.known_readers import get_reader, known_readers
 from redargue.nli.reader_spec import ReaderSpec
 from redargue.nli.reader_store import GOLDEN, GoldenPair, add_reader, added_readers, models_folder, read_added
-from redargue.nli.session import sha256_of
 from redargue.nli.user_reader import UserReader
 from support.model_hub import ModelHub
 

@@ -8,7 +8,7 @@ from redargue.caveats import ClaimPart, Difference, Leaning, Unchecked, Unchecke
 from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
 from redargue.reports.html.debate import macro
-from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_counts, risk_rows, risk_tables
+from redargue.reports.overview import TITLES, Risk, RiskRow, compared_words, risk_counts, risk_rows, risk_tables
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Unsure, Verdict
 
@@ -27,7 +27,7 @@ def verdict(text: str, meaning: Meaning = Meaning.NOT_ENOUGH, *quotes: Quote, **
     return Verdict.model_validate(whole)
 
 
-def rows(*verdicts: Verdict, text: str = "", unread: tuple[UncheckedSentence, ...] = ()) -> tuple[Row, ...]:
+def rows(*verdicts: Verdict, text: str = "", unread: tuple[UncheckedSentence, ...] = ()) -> tuple[RiskRow, ...]:
     return risk_rows(text, {number: (each, None) for number, each in enumerate(verdicts, 1)}, unread)
 
 

@@ -15,7 +15,8 @@ from pydantic import Field
 from redargue.assembly import method_of
 from redargue.errors import UsageError
 from redargue.methods.base import Method, MethodSettings, methods
-from redargue.methods.setting_types import SettingsOf, Word, closed_fields, refuse_closed
+from redargue.methods.setting_types import SettingsOf, Word, closed_fields
+from redargue.methods.strangers import refuse_closed
 from redargue.runs.folders import runs_folder
 from redargue.service.app import create_app
 from redargue.service.context import ServiceSettings

@@ -24,7 +24,7 @@ from redargue.text.report import Report
 from redargue.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from redargue.reports.overview import Row
+    from redargue.reports.overview import RiskRow
 
 
 def write_report(
@@ -184,7 +184,7 @@ def _style(of: str) -> str:
     return f"bold {_COLOURS.get(of, '')}".rstrip()
 
 
-def _row(console: Console, row: Row) -> None:
+def _row(console: Console, row: RiskRow) -> None:
     number = f"{row.number}. " if row.number else ""
     _print(console, Text(printable(f"{number}{row.claim}", lines=False), style="bold"), indent=2)
     if row.sentence:

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from redargue.assembly import is_printed
 from redargue.claims import Frozen
 from redargue.errors import UsageError
-from redargue.methods.setting_types import refuse_closed
+from redargue.methods.strangers import refuse_closed
 from redargue.net.secrets import Secrets, display_url, has_credentials
 from redargue.net.services import is_offline, limiter
 from redargue.net.transport import Rate

@@ -10,10 +10,9 @@ from pydantic import Field, TypeAdapter
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
-from redargue.files import make_folder
+from redargue.files import make_folder, sha256_of
 from redargue.nli.reader_spec import FolderForm, ReaderChoices, ReaderSpec, read_files
 from redargue.nli.reader_store import GOLDEN, GoldenPair, add_reader, golden_problems, models_folder
-from redargue.nli.session import sha256_of
 from redargue.nli.user_reader import UserReader
 from redargue.registry import did_you_mean
 

@@ -28,8 +28,9 @@ from pydantic import Field
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
+from redargue.files import sha256_of
 from redargue.nli.reader import sentences
-from redargue.nli.session import ModelText, sha256_of
+from redargue.nli.session import ModelText
 from redargue.registry import did_you_mean
 
 OutputSide = Literal["supports", "refutes", "neither"]

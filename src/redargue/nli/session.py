@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redargue.errors import UsageError
-from redargue.files import make_folder, make_private
+from redargue.files import make_folder, make_private, sha256_of
 from redargue.nli.model_files import OnnxFile
 from redargue.nli.wordpiece import WordPiece
 from redargue.registry import install
@@ -150,11 +150,6 @@ def onnx_inputs(row: Any) -> dict[str, npt.NDArray[np.int64]]:
         "attention_mask": np.asarray([row.attention_mask], np.int64),
         "token_type_ids": np.asarray([row.type_ids], np.int64),
     }
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 file_sha256 = lru_cache(maxsize=4)(sha256_of)  # of the bundled files, which do not change

@@ -55,7 +55,7 @@ _SIDES = {
 _OPEN_SIDES = (Side.AGAINST, Side.CONTEXT, Side.FOR)
 
 
-class Row(NamedTuple):
+class RiskRow(NamedTuple):
     """A claim, or a sentence without one that may state something.
 
     Attributes:
@@ -115,12 +115,12 @@ def counts_text(run: SingleRun) -> str:
     return f"{counts or 'No claims'}."
 
 
-def report_rows(report: Report) -> tuple[Row, ...]:
+def report_rows(report: Report) -> tuple[RiskRow, ...]:
     claims = {number: (claim.verdict, claim.citation) for number, claim in enumerate(report.claims, 1)}
     return risk_rows(report.text, claims, report.unchecked)
 
 
-def run_rows(run: SingleRun) -> tuple[Row, ...]:
+def run_rows(run: SingleRun) -> tuple[RiskRow, ...]:
     """Of the finished claims of a run's text; empty for a run without a text."""
     if run.text is None:
         return ()
@@ -131,7 +131,7 @@ def run_rows(run: SingleRun) -> tuple[Row, ...]:
 
 def risk_rows(
     text: str, claims: Mapping[int, tuple[Verdict, Citation | None]], unread: Iterable[UncheckedSentence]
-) -> tuple[Row, ...]:
+) -> tuple[RiskRow, ...]:
     """The rows, worst first: of open claims, those that lean to refuted; otherwise in the order of the text.
 
     Args:
@@ -143,12 +143,14 @@ def risk_rows(
     for sentence in unread:
         if sentence.why.may_state:
             stated = " ".join(text[sentence.start : sentence.end].lstrip("# ").split())
-            rows.append(Row(Risk.UNCHECKED, 0, stated, notes=(words.unchecked(sentence.why),)))
+            rows.append(RiskRow(Risk.UNCHECKED, 0, stated, notes=(words.unchecked(sentence.why),)))
     order = list(Risk)
     return tuple(sorted(rows, key=lambda row: (order.index(row.risk), row.leaning is not Meaning.REFUTED)))
 
 
-def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, str], citation: Citation | None) -> Row:
+def _row(
+    number: int, verdict: Verdict, quote: Quote | None, names: dict[str, str], citation: Citation | None
+) -> RiskRow:
     found = list(verdict.differences)
     lacking: tuple[str, ...] = ()
     if quote and (not found or verdict.meaning is not Meaning.REFUTED):
@@ -168,7 +170,7 @@ def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, st
     risk = _risk(verdict, differs=bool(found) or doubted or against)
     claim = " ".join(verdict.claim.text.split())
     notes = (*also, *_notes(verdict, citation))
-    return Row(risk, number, claim, quote, place, tuple(found), lacking, notes, _leaning(verdict))
+    return RiskRow(risk, number, claim, quote, place, tuple(found), lacking, notes, _leaning(verdict))
 
 
 def _compared(verdict: Verdict, quote: Quote) -> tuple[tuple[Difference, ...], tuple[str, ...]]:
@@ -294,17 +296,17 @@ def _places(quote: Quote, names: Mapping[str, str]) -> tuple[str, ...]:
     return place_of(quote)
 
 
-def by_risk(rows: Iterable[Row]) -> list[tuple[Risk, str, list[Row]]]:
+def by_risk(rows: Iterable[RiskRow]) -> list[tuple[Risk, str, list[RiskRow]]]:
     """The rows in their groups, worst first, each with its title."""
     return [(risk, TITLES[risk], list(group)) for risk, group in groupby(rows, lambda row: row.risk)]
 
 
-def risk_counts(rows: Sequence[Row]) -> str:
+def risk_counts(rows: Sequence[RiskRow]) -> str:
     """How many rows each group has, in the words and the order of the groups; empty without rows."""
     return "; ".join(f"{title}: {len(group)}" for _, title, group in by_risk(rows))
 
 
-def risk_tables(rows: Sequence[Row]) -> tuple[Table, ...]:
+def risk_tables(rows: Sequence[RiskRow]) -> tuple[Table, ...]:
     """A table for each risk that has rows."""
     titles = ("Claim", "Nearest sentence", "What differs")
     columns = (number("No."), *(Column(title, "long") for title in titles))

@@ -18,7 +18,7 @@ from redargue.claims import Claim, Frozen, read_labels
 from redargue.errors import RedargueError, UnsupportedTask, UsageError
 from redargue.methods.base import methods, require_profile
 from redargue.methods.dry_run import costs
-from redargue.methods.setting_types import refuse_closed
+from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools.base import tools as known_tools
 from redargue.runs.budget import Budget
 from redargue.service.requests import CheckRequest, RunChoices

@@ -51,7 +51,7 @@ _FALSE = re.compile(
 )
 
 
-class Candidate(NamedTuple):
+class CandidateClaim(NamedTuple):
     """A claim as a backend wrote it, the sentence that it names as its origin, and the sentences before."""
 
     text: str
@@ -200,11 +200,11 @@ async def _claims(
     answer = await Agent(EXTRACTOR, run).perform(
         ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=context, profile=profile)
     )
-    made: list[tuple[Sentence, Candidate]] = []
+    made: list[tuple[Sentence, CandidateClaim]] = []
     for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
         *earlier, sentence = block_sentences[: extracted.sentence]
-        made.append((sentence, Candidate(extracted.claim.strip(), sentence.text, _texts([*before, *earlier]))))
-    refused: set[Candidate] = set()
+        made.append((sentence, CandidateClaim(extracted.claim.strip(), sentence.text, _texts([*before, *earlier]))))
+    refused: set[CandidateClaim] = set()
     if profile == "hardened":
         refused = await _refused([claim for _, claim in made], context, run)
     located = []
@@ -214,7 +214,7 @@ async def _claims(
     return list(dict.fromkeys(located))
 
 
-async def _refused(made: Sequence[Candidate], context: str, run: Run) -> set[Candidate]:
+async def _refused(made: Sequence[CandidateClaim], context: str, run: Run) -> set[CandidateClaim]:
     """The claims that their sentences do not state; their sentences are checked instead."""
     refused = {
         claim for claim in made if not is_contained(claim.text, claim.sentence, " ".join([context, *claim.before]))
@@ -229,11 +229,11 @@ def _is_embedded(run: Run) -> bool:
     return getattr(run.backend, "english_only", False)
 
 
-def _is_copy(claim: Candidate) -> bool:
+def _is_copy(claim: CandidateClaim) -> bool:
     return claim.text.rstrip(". ") == " ".join(claim.sentence.split()).rstrip(". ")
 
 
-def contradicted(made: Sequence[Candidate]) -> set[Candidate]:
+def contradicted(made: Sequence[CandidateClaim]) -> set[CandidateClaim]:
     """The claims that the cross-encoder reads as denied by their sentences, both alone and with the sentences before.
 
     So is a claim that calls something false where its sentence does not. Only English is read. Figures:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.base import Example, SamplePlan, describe_sample, draw, half_of, sha256_of
+from redargue.bench.datasets.base import Example, SamplePlan, describe_sample, draw, half_of
 from redargue.claims import FEVER, Claim
 from redargue.errors import UsageError
+from redargue.files import sha256_of
 
 
 def example(number: int, gold: str | None = "SUPPORTS", group: str = "") -> Example:

@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import Passage
+from redargue.files import sha256_of
 from redargue.inputs.rows import Row
 from redargue.registry import Registry, did_you_mean, having
 
@@ -221,15 +222,6 @@ def describe_sample(
         labels=tuple((name, labels[name]) for name in order | dict.fromkeys(labels)),
         groups=tuple(groups.items()) if set(groups) != {""} else (),
     )
-
-
-def sha256_of(path: Path) -> str:
-    """Of a file, the hash of its bytes; of a folder, the hash of the lines ``sha256  name`` of its files by name."""
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-        return hashlib.sha256("".join(f"{sha256_of(file)}  {file.name}\n" for file in files).encode()).hexdigest()
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Loaded(NamedTuple):

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from redargue.bench.datasets.base import load, sha256_of
+from redargue.bench.datasets.base import load
 from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.system import READS, System
 from redargue.bench.tables.schema import Paper, PublishedCell, PublishedRow, PublishedTable, TableDataset, read_cell
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.errors import RecordError, UnsupportedTask, UsageError
-from redargue.files import home, make_folder
+from redargue.files import home, make_folder, sha256_of
 from redargue.nli.session import Embedder
 from redargue.retrieval.corpus.documents import OVERLAP, SIZE, Document, dataset_documents
 from redargue.retrieval.corpus.index import open_corpus

@@ -24,7 +24,7 @@ from redargue.bench.system import System
 from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_of
 from redargue.events import Answered, Scored
-from redargue.methods.setting_types import recorded_method
+from redargue.methods.strangers import recorded_method
 from redargue.registry import did_you_mean
 from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict

@@ -23,7 +23,7 @@ from redargue.claims import FREE_TEXT, Meaning
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.base import Layout
-from redargue.methods.setting_types import recorded_method
+from redargue.methods.strangers import recorded_method
 from redargue.reports import annotated_text, phrases, reproducibility
 from redargue.reports.folders import further_tables
 from redargue.reports.load import CLAIMS_SHOWN, SingleRun, Trace, traces
