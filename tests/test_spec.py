@@ -240,3 +240,10 @@ def test_a_type_checker_knows_the_keywords_of_the_public_functions(tmp_path: Pat
     errors = [line for line in out.splitlines() if " error: " in line]
     assert all('Unexpected keyword argument "respons_format"' in line and "wrong.py:" in line for line in errors), out
     assert len(errors) == 4
+
+
+@pytest.mark.anyio
+async def test_a_verifier_refuses_what_is_not_a_claim() -> None:
+    verifier = Verifier(method="single-reader", offline=True)
+    with verifier, pytest.raises(UsageError, match=r"expected a Claim, got 'Rome fell\.'"):
+        await verifier.verify_all(["Rome fell."])  # type: ignore[list-item]

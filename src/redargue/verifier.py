@@ -204,6 +204,8 @@ class Verifier:
 
     async def verify(self, claim: Claim, *, item: int = 0, listeners: Sequence[Listener] = ()) -> Verdict:
         """Verifies a claim unless its verdict is recorded; an error becomes the verdict's ``error``, never a label."""
+        if not isinstance(claim, Claim):
+            raise UsageError(f"expected a Claim, got {claim!r:.80}", hint="redargue.Claim(text=…), or redargue.verify")
         if self.record:
             if self.claims[item : item + 1] != (claim,):
                 raise UsageError(
