@@ -18,12 +18,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from benchmarks import pool
 from benchmarks.leaderboard import CONSTANT
 from benchmarks.sets import SETS, corpus_of, taken
+from benchmarks.statistics import accuracy, balanced_accuracy, interval, macro_f1
 from redargue.bench.datasets.base import Example
 from redargue.bench.harness import Bench
-from redargue.bench.scoring import score
 from redargue.bench.statistics.paired import holm, mcnemar
 from redargue.bench.system import System
 from redargue.claims import Meaning
@@ -38,6 +40,7 @@ NAMES = ("fever", "scifact", "snapshot-factcheck-bench", "snapshot-bingcheck")
 LIMIT, BATCH = 54, 3  # claims of each data set
 READER = "small reader"  # the embedded backend, which asks no language model
 FIRST = "single-reader"  # the other methods are tested against it
+_SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
 
 
 class Played(NamedTuple):
@@ -165,7 +168,8 @@ def report(folder: Path) -> str:
     ]
     rows = {CONSTANT: constant, **played}
     columns = [
-        number(head) for head in ("accuracy", "macro-F1", "balanced accuracy", "labelled", "decided", "wrong side")
+        number(head)
+        for head in ("accuracy", "macro-F1", "balanced accuracy", "labelled", "decided", "wrong of decided")
     ]
     columns += [number(head) for head in ("calls", "prompt tokens", "reply tokens")]
     table = Table(
@@ -189,29 +193,27 @@ def _most_frequent(played: Sequence[Played]) -> dict[str, str | None]:
 
 
 def _figures(played: Sequence[Played]) -> Iterator[str]:
-    scores = score([each.example for each in played], [each.verdict for each in played], metric="accuracy", draws=1000)
-    for name in ("accuracy", "macro-f1"):
-        figure = scores.figure(name)
-        yield f"{100 * (figure.value or 0):.1f} ({100 * (figure.low or 0):.0f}–{100 * (figure.high or 0):.0f})"
-    recalls = [
-        sum(each.verdict.label == label for each in group) / len(group)
-        for label in {each.example.gold for each in played}
-        if (group := [each for each in played if each.example.gold == label])
-    ]
-    yield f"{100 * sum(recalls) / len(recalls):.1f}"
-    decided = [each for each in played if _side(each, each.verdict.label)]
-    wrong = [each for each in decided if _side(each, each.example.gold) not in (None, _side(each, each.verdict.label))]
+    """The cells of a method; labels of different sets that mean the same are one class."""
+    gold = [_meaning(each, each.example.gold) for each in played]
+    said = [_meaning(each, each.verdict.label) for each in played]
+    for measure in (accuracy, macro_f1):
+        value, low, high = (100 * bound for bound in interval(gold, said, list(Meaning), measure))
+        yield f"{value:.1f} ({low:.0f}–{high:.0f})"
+    codes = {str(meaning): code for code, meaning in enumerate(Meaning)}
+    coded = (np.array([codes.get(meaning, -1) for meaning in meanings]) for meanings in (gold, said))
+    yield f"{100 * balanced_accuracy(*coded):.1f}"
+    decided = [(real, given) for real, given in zip(gold, said, strict=True) if given in _SIDES]
     yield f"{100 * sum(each.verdict.label is not None for each in played) / len(played):.1f}"
     yield f"{100 * len(decided) / len(played):.1f}"
-    yield f"{100 * len(wrong) / len(decided):.1f}" if decided else "–"
+    yield f"{100 * sum(real != given for real, given in decided) / len(decided):.1f}" if decided else "–"
     for field in ("calls", "prompt_tokens", "completion_tokens"):
         yield f"{sum(getattr(each.verdict.usage, field) for each in played) / len(played):,.1f}"
 
 
-def _side(played: Played, label: str | None) -> Meaning | None:
+def _meaning(played: Played, label: str | None) -> str:
+    """What a label of the claim's set means; empty for none."""
     labels = played.example.claim.labels
-    meaning = labels.meaning(label) if label in labels.names else None
-    return meaning if meaning in (Meaning.SUPPORTED, Meaning.REFUTED) else None
+    return labels.meaning(label) if label in labels.names else ""
 
 
 def _tests(played: dict[str, list[Played]]) -> str:

@@ -1,5 +1,6 @@
 """What the check of extracted claims refuses: FactCheck-Bench's own claims, and the same turned into their denial.
 
+Of the three forms of denial a list of words knows the first two; the third is left to the cross-encoder.
 Also how many of its sentences that have no claim, as people say, the claim filter would report as left out.
 """
 
@@ -19,8 +20,11 @@ def main(arguments: list[str]) -> None:
     """Prints a line for each kind of claim."""
     sentences = list(_sentences())
     made = [claim for _, claims in sentences for claim in claims]
-    turned = [claim._replace(text=f"It is false that {claim.text[0].lower()}{claim.text[1:]}") for claim in made]
-    for name, claims in (("as extracted by people", made), ("turned into denials", turned)):
+    denied = {
+        opening: [claim._replace(text=f"{opening} {claim.text[0].lower()}{claim.text[1:]}") for claim in made]
+        for opening in ("It is false that", "It is not the case that", "There is no truth in it that")
+    }
+    for name, claims in {"as extracted by people": made, **denied}.items():
         refused = contradicted(claims)
         words = sum(not is_contained(claim.text, claim.sentence, " ".join(claim.before)) for claim in claims)
         entailment = sum(claim in refused for claim in claims)

@@ -47,7 +47,9 @@ class Extraction(Frozen):
 
 
 _FALSE = re.compile(
-    r"\b(?:false|untrue|not true|isn't true|incorrect|wrong|(?:a|the) (?:myth|hoax|lie))\b", re.IGNORECASE
+    r"\b(?:false|untrue|not true|isn't true|incorrect|wrong|(?:a|the) (?:myth|hoax|lie)"
+    r"|(?:not|never|hardly) the case|isn't the case|never happened|did(?: not|n't) happen)\b",
+    re.IGNORECASE,
 )
 
 
