@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from redargue.service.proxy.contexts import contexts_of
-from redargue.service.proxy.settings import RequestContext
+from redargue.service.proxy.settings import MAX_CONTEXT, RequestContext
 
 
 def test_contexts_are_given_then_those_of_tools_then_the_delimited_parts_of_instructions() -> None:
@@ -16,7 +16,7 @@ def test_contexts_are_given_then_those_of_tools_then_the_delimited_parts_of_inst
         ]
     }
     given: list[str | RequestContext] = ["Bees fly.", RequestContext(text="Bees sting.", url="https://bees.example/")]
-    found = contexts_of(body, given)
+    found = contexts_of(body, given).documents
     assert [(passage.text, passage.document) for passage in found] == [
         ("Bees fly.", "context-1"),
         ("Bees sting.", "context-2"),
@@ -37,7 +37,7 @@ def test_responses_have_them_in_instructions_and_outputs_of_functions() -> None:
             {"type": "file_search_call", "results": None},
         ],
     }
-    assert [passage.text for passage in contexts_of(body, ())] == [
+    assert [passage.text for passage in contexts_of(body, ()).documents] == [
         "Bees have six legs.", "Bees sting.", "Bees fly.", "Bees are insects."
     ]  # fmt: skip
 
@@ -48,10 +48,26 @@ def test_a_tools_json_becomes_lines_of_its_values() -> None:
         {"content": "They make honey in hives."},
     ]
     body = {"messages": [{"role": "tool", "content": json.dumps(rows)}]}
-    (passage,) = contexts_of(body, ())
+    (passage,) = contexts_of(body, ()).documents
     assert passage.text == "title: Bees\nBees have\nsix legs.\nscore: 0.5\nThey make honey in hives."
 
 
 def test_a_document_occurs_once_and_one_without_words_not_at_all() -> None:
     body = {"messages": [{"role": "tool", "content": "Bees fly."}, {"role": "tool", "content": "…"}]}
-    assert [passage.text for passage in contexts_of(body, ["Bees fly."])] == ["Bees fly."]
+    assert [passage.text for passage in contexts_of(body, ["Bees fly."]).documents] == ["Bees fly."]
+
+
+def test_of_too_many_documents_the_earliest_results_of_tools_are_left_out_and_counted() -> None:
+    instructions = {"role": "system", "content": "Answer from <context>Bees are insects.</context>"}
+    results = [{"role": "tool", "content": f"Hive {number} has bees."} for number in range(60)]
+    again = {"role": "tool", "content": "Hive 0 has bees."}  # the agent read it once more
+    found = contexts_of({"messages": [instructions, *results, again]}, ["Bees fly."])
+    texts = [passage.text for passage in found.documents]
+    assert texts == ["Bees fly.", *(f"Hive {number} has bees." for number in [*range(13, 60), 0]), "Bees are insects."]
+    assert found.unread == {"left_out": 12}
+
+
+def test_a_long_document_is_read_to_its_limit_and_counted() -> None:
+    body = {"messages": [{"role": "tool", "content": "bee " * (MAX_CONTEXT // 4) + "Bees fly."}, {"role": "tool"}]}
+    found = contexts_of(body, ())
+    assert ([len(passage.text) for passage in found.documents], found.unread) == ([MAX_CONTEXT], {"cut": 1})

@@ -46,6 +46,14 @@ def test_a_stream_passes_and_its_last_chunk_has_the_verdicts_once(start: Start) 
     assert running.proxy.tally.answers["/chat/completions", "annotate", "non_factual"] == 1
 
 
+def test_the_verdicts_count_the_documents_that_were_not_read(start: Start) -> None:
+    results = [{"role": "tool", "content": f"Bridge {number} is closed."} for number in range(60)]
+    body = {**QUESTION, "messages": [*results, *QUESTION["messages"]], **GIVEN}
+    received = post(start(chat(ANSWER)).url, body).json()
+    block = received["choices"][0]["message"]["redargue"]
+    assert (block["outcome"], block["unread_contexts"]) == ("non_factual", {"left_out": 11})
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_mode_off_passes_every_byte(start: Start, stream: bool) -> None:
     pieces = [b": hello\r\n\r\n", b"data: {not json\n\n", *chat_stream("Grüße ☃"), b"data: late"]

@@ -18,7 +18,7 @@ from redargue.reports import markdown
 from redargue.sanitize import counted, link_address, printable, shortened
 from redargue.service.log import note
 from redargue.service.proxy.checker import Checked
-from redargue.service.proxy.settings import Plan
+from redargue.service.proxy.settings import Plan, UnreadContexts
 from redargue.text.report import CheckedClaim, Outcome, outcome
 from redargue.verdicts import Usage, Verdict, total_usage
 
@@ -104,6 +104,7 @@ class CheckBlock(Frozen):
         reason: why the answer, or a part of it, was not checked; empty where all of it was.
         offsets: the unit of ``start`` and ``end``.
         unchecked: sentences that may state something and were not checked, by reason.
+        unread_contexts: how many documents of the request were not read (``left_out``) or read in part (``cut``).
         ms: between the end of the answer and that of its check.
     """
 
@@ -117,13 +118,14 @@ class CheckBlock(Frozen):
     offsets: Literal["code_point"] = "code_point"
     claims: tuple[ClaimBlock, ...] = ()
     unchecked: dict[str, int] = Field(default_factory=dict)
+    unread_contexts: UnreadContexts = Field(default_factory=dict)
     withheld: str = ""
     revision: Revision | None = None
     usage: Usage = Usage()
     ms: float = 0.0
 
     def payload(self) -> dict[str, object]:
-        left_out = {name for name in ("withheld", "revision") if not getattr(self, name)}
+        left_out = {name for name in ("unread_contexts", "withheld", "revision") if not getattr(self, name)}
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
 
     def of_withheld(self, why: str, plan: Plan) -> CheckBlock:
@@ -167,6 +169,7 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
         reason=next((reason for reason in REASONS if reason in reasons), ""),
         claims=claims,
         unchecked=dict(reasons),
+        unread_contexts=plan.unread_contexts,
         usage=total_usage([verdict.usage for verdict in verdicts]),
         ms=round(checked.ms, 1),
     )
@@ -178,7 +181,14 @@ def without_text(plan: Plan, check: str) -> CheckBlock:
 
 
 def unchecked_block(plan: Plan, check: str, reason: BlockReason) -> CheckBlock:
-    return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.UNCHECKED, reason=reason, unchecked={reason: 1})
+    return CheckBlock(
+        check=check,
+        mode=plan.mode,
+        outcome=Outcome.UNCHECKED,
+        reason=reason,
+        unchecked={reason: 1},
+        unread_contexts=plan.unread_contexts,
+    )
 
 
 def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:

@@ -4,36 +4,69 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from redargue.evidence import Passage
-from redargue.service.proxy.settings import MAX_CONTEXT, MAX_CONTEXTS, RequestContext, whole_characters
+from redargue.service.proxy.settings import (
+    MAX_CONTEXT,
+    MAX_CONTEXTS,
+    RequestContext,
+    UnreadContexts,
+    whole_characters,
+)
 from redargue.service.proxy.shapes import strings
 from redargue.text.segment import delimited_parts, readable_context
 
 
+class Contexts(NamedTuple):
+    """The documents of a request: those that are read, and how many are not, or not whole."""
+
+    documents: tuple[Passage, ...]
+    unread: UnreadContexts
+
+
 def contexts_of(
     body: Mapping[str, Any], given: Sequence[str | RequestContext], *, roles: Sequence[str] = ("system", "developer")
-) -> tuple[Passage, ...]:
+) -> Contexts:
     """The documents of a request, each once: those given, the results of tools, the delimited parts of instructions.
+
+    Of more than ``MAX_CONTEXTS``, the earliest results of tools are left out: an answer rests on the latest. Of a
+    document longer than ``MAX_CONTEXT``, the beginning is read.
 
     Args:
         body: of a request to Chat Completions (``messages``) or Responses (``input``, ``instructions``).
         given: ``redargue.contexts``.
         roles: whose messages' delimited parts are documents.
     """
-    texts = [*given, *_tool_results(body), *_delimited(body, roles)]
-    documents = [text if isinstance(text, RequestContext) else whole_characters(text)[:MAX_CONTEXT] for text in texts]
-    with_words = [
-        document
-        for document in dict.fromkeys(documents)
-        if re.search(r"\w", document.text if isinstance(document, RequestContext) else document)
-    ]
-    return tuple(
-        (document if isinstance(document, RequestContext) else RequestContext(text=document)).passage(number)
-        for number, document in enumerate(with_words[:MAX_CONTEXTS], 1)
+    first = _distinct(given)
+    last = [text for text in _distinct(_delimited(body, roles)) if text not in first]
+    known = {*first, *last}
+    latest = [text for text in _distinct(reversed([*_tool_results(body)])) if text not in known]
+    found = len(first) + len(last) + len(latest)
+    last = last[: MAX_CONTEXTS - len(first)]
+    latest = latest[: MAX_CONTEXTS - len(first) - len(last)]
+    read = [*first, *reversed(latest), *last]
+    cut = sum(isinstance(text, str) and len(text) > MAX_CONTEXT for text in read)
+    unread: UnreadContexts = {"left_out": found - len(read), "cut": cut}
+    return Contexts(
+        tuple(_context(text).passage(number) for number, text in enumerate(read, 1)),
+        {how: count for how, count in unread.items() if count},
     )
+
+
+def _distinct(texts: Iterable[str | RequestContext]) -> list[str | RequestContext]:
+    """Those with words, each once."""
+    whole = (text if isinstance(text, RequestContext) else whole_characters(text) for text in texts)
+    return [
+        text
+        for text in dict.fromkeys(whole)
+        if re.search(r"\w", text.text if isinstance(text, RequestContext) else text)
+    ]
+
+
+def _context(text: str | RequestContext) -> RequestContext:
+    return text if isinstance(text, RequestContext) else RequestContext(text=text[:MAX_CONTEXT])
 
 
 def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

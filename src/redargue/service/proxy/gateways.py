@@ -155,14 +155,14 @@ class Guardrail:
         call = (owner, request.litellm_call_id or "")
         if request.input_type == "request":
             messages = request.structured_messages or []
-            documents = contexts_of({"messages": messages}, options.contexts, roles=settings.context_roles)
+            contexts = contexts_of({"messages": messages}, options.contexts, roles=settings.context_roles)
             if request.litellm_call_id:
-                self._calls.keep(call, documents)
+                self._calls.keep(call, contexts.documents)
             # The model does not receive the footnotes of earlier answers.
             return _changed(request.texts or [], texts)
         known = self._calls.documents(call)
         self._proxy.tally.unknown_calls += known is None
-        documents = contexts_of({}, options.contexts) if known is None else known
+        documents = contexts_of({}, options.contexts).documents if known is None else known
         if chosen.mode == "off":
             return GuardrailResponse()
         check = partial(self._proxy.check_whole, documents=documents, plan=chosen, route=GUARDRAIL_PATH, day=day)

@@ -140,7 +140,8 @@ class Proxy:
             body = _object(raw)
             options = read_check_options(body.get("redargue"))
             decided = plan(settings, options, client.get(MODE_HEADER, ""))
-            documents = contexts_of(body, options.contexts, roles=settings.context_roles)
+            documents, unread = contexts_of(body, options.contexts, roles=settings.context_roles)
+            decided = decided.model_copy(update={"unread_contexts": unread})
         except UsageError as error:
             status, param = (400 if settings.upstream else 503), error.where or None
             await refuse(reply, status, str(error), kind="invalid_request_error", code="redargue", param=param)

@@ -29,6 +29,7 @@ BlockAs = Literal["message", "error"]
 Undecided = Literal["block", "pass"]
 MAX_CONTEXTS = 50
 MAX_CONTEXT = 1_000_000  # characters
+UnreadContexts = dict[Literal["left_out", "cut"], int]  # how many documents of a request; without zeros
 _OF_ONE_REQUEST = (
     "mode modes on_failure undecided show_withheld block_as search method methods budget timeout_s min_supported"
 ).split()
@@ -187,7 +188,7 @@ class CheckOptions(Frozen):
 
 
 class Plan(Frozen):
-    """How one answer is checked."""
+    """How one answer is checked; ``unread_contexts``: the documents of its request that are not read, or not whole."""
 
     mode: Mode
     method: str
@@ -199,6 +200,7 @@ class Plan(Frozen):
     show_withheld: bool = False
     budget: str | None = None
     as_of: date | None = None
+    unread_contexts: UnreadContexts = Field(default_factory=dict)
 
     @property
     def buffered(self) -> bool:
