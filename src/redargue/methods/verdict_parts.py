@@ -114,13 +114,13 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         changes |= {"robust_to": robust_to(sources, independent(opposed, passages))}
     flags = [
         shown_alone,
+        _not_read_again(sound, again, remembered) if decides else None,  # several injections leave no room after them
         *(
             Caveat(kind=CaveatKind.INJECTION, source=publisher_of(passages[sha]), injection=kind)
             for sha, kind in orders.items()
         ),
-        _not_read_again(sound, again, remembered) if decides else None,
     ]
-    caveats += [*filter(None, flags)][:MOST_FLAGS]
+    caveats += [*dict.fromkeys(filter(None, flags))][:MOST_FLAGS]
     return verdict.model_copy(update=changes | {"caveats": tuple(dict.fromkeys(caveats))})
 
 
