@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from redargue.text.segment import MAX_LENGTH, Text, sentences_of
+from redargue.text.segment import MAX_LENGTH, Text, readable_context, sentences_of
 
 PROSE = st.lists(
     st.sampled_from(
@@ -69,3 +70,24 @@ def test_headings_and_entries_of_lists_are_sentences_of_their_own() -> None:
 def test_what_cannot_be_checked_is_refused(fields: dict[str, str], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         Text.model_validate(fields)
+
+
+def test_values_in_json_keep_the_names_of_the_objects_around_them() -> None:
+    plan = {
+        "plan": "Basic",
+        "fee": {"monthly": 5, "in": [{"euros": True}]},
+        "terms": {"pets": "Dogs travel free here."},
+    }
+    lines = ["plan: Basic", "fee, monthly: 5", "fee, in, euros: True", "Dogs travel free here."]
+    assert readable_context(json.dumps(plan)) == "\n".join(lines)
+
+
+@pytest.mark.parametrize(("name", "depth", "read"), [("", 60, True), ("", 2000, False), ("name", 60, False)])
+def test_json_that_is_nested_deeply_loses_no_value(name: str, depth: int, read: bool) -> None:
+    nested = f'{{"{name}": ' * depth + '"The bridge opened in 1998."' + "}" * depth
+    assert readable_context(nested) == ("The bridge opened in 1998." if read else nested)
+
+
+def test_a_long_name_is_not_repeated_for_every_value_in_it() -> None:
+    long = json.dumps({"n" * 1000: list(range(1000))})
+    assert readable_context(long) == long

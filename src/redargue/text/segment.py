@@ -253,22 +253,31 @@ def _separated(part: str) -> list[str]:
 
 
 def readable_context(text: str) -> str:
-    """A tool's result as prose: JSON becomes its values, a line each, so that sentences stay whole."""
+    """A tool's result as prose: JSON becomes its values, a line each, so that sentences stay whole.
+
+    A short value has the names of the objects around it: ``fee, monthly: 5``. JSON that is nested too deeply for this
+    stays as it is.
+    """
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
-        value = json.loads(text)
+        lines = [*_lines(json.loads(text))]
     except (ValueError, RecursionError):
         return text
-    return "\n".join(_lines(value)) or text
+    return "\n".join(lines) or text
+
+
+_DEEPEST = 100  # lists and objects within each other
+_LONGEST_NAME = 200  # characters of the names around a value, which all lines of an object repeat
 
 
 def _lines(value: object, name: str = "", depth: int = 0) -> Iterator[str]:
-    if depth > 20:
-        return
+    """Raises ValueError where lists and objects are nested too deeply."""
+    if isinstance(value, dict | list) and (depth > _DEEPEST or len(name) > _LONGEST_NAME):
+        raise ValueError("nested too deeply")
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _lines(item, str(key), depth + 1)
+            yield from _lines(item, ", ".join(filter(None, (name, key))), depth + 1)
     elif isinstance(value, list):
         for item in value:
             yield from _lines(item, name, depth + 1)
