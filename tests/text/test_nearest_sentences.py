@@ -29,6 +29,17 @@ def test_the_nearest_sentences_stand_verbatim_in_their_document_and_neighbours_a
 def test_of_few_sentences_all_are_read_and_of_none_nothing() -> None:
     encoder = EmbeddedBackend().embedder
     (found,) = nearest_sentences(["The bridge is long."], [Passage(text=TOWN)], encoder)
-    assert [each.text for each in found] == [TOWN]
+    assert " ".join(each.text for each in found) == TOWN
     assert nearest_sentences(["The bridge is long."], [Passage(text=" … ")], encoder) == [()]
     assert nearest_sentences([], [Passage(text=TOWN)], encoder) == []
+
+
+def test_the_reader_reads_all_nearest_sentences() -> None:
+    backend = EmbeddedBackend()
+    done = "planned drawn priced praised painted lit cleaned named measured blessed".split()
+    document = Passage(text=" ".join(f"The Skerry bridge was {word} by the council." for word in done))
+    claim = "The Skerry bridge was blessed by the council."
+    (found,) = nearest_sentences([claim], [document], backend.embedder)
+    read = {span.cited[0].quote for span in backend.reader.read(claim, found).spans}
+    assert all(any(word in quote for quote in read) for word in done)
+    assert len(found) == 3

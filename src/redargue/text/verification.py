@@ -23,6 +23,7 @@ from redargue.errors import RecordError, UsageError, problem_location, problem_o
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
+from redargue.nli.reader import SENTENCES
 from redargue.nli.session import shared
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
@@ -386,7 +387,8 @@ def nearest_sentences(
 ) -> list[tuple[Passage, ...]]:
     """For each claim of a summary the most similar sentences, which are its evidence (DPD; Sun et al. 2024).
 
-    In document order; adjacent sentences form one passage. The papers do not name their sentence encoder (``D14``).
+    In document order; adjacent sentences form one passage, of no more than the reader reads of each. The papers do not
+    name their sentence encoder (``D14``).
     """
     sentences = [(document, sentence) for document in documents for sentence in sentences_of(document.text)]
     if not sentences or not claims:
@@ -398,13 +400,15 @@ def nearest_sentences(
 
 
 def _passages(sentences: Sequence[tuple[Passage, Sentence]], indices: Sequence[int]) -> tuple[Passage, ...]:
-    spans: list[tuple[Passage, int, int]] = []
-    for previous, index in zip((-2, *indices), indices, strict=False):
-        document, sentence = sentences[index]
-        if spans and index == previous + 1 and document is spans[-1][0]:
-            spans[-1] = (document, spans[-1][1], sentence.end)
+    runs: list[list[int]] = []
+    for index in indices:
+        last = runs[-1] if runs else []
+        adjacent = last and index == last[-1] + 1 and sentences[index][0] is sentences[last[0]][0]
+        if adjacent and len(last) < SENTENCES:
+            last.append(index)
         else:
-            spans.append((document, sentence.start, sentence.end))
+            runs.append([index])
+    spans = [(sentences[run[0]][0], sentences[run[0]][1].start, sentences[run[-1]][1].end) for run in runs]
     return tuple(
         document.model_copy(update={"text": document.text[start:end], "start": start, "rank": rank})
         for rank, (document, start, end) in enumerate(spans, 1)
