@@ -53,6 +53,7 @@ def test_the_scorer_gives_the_share_of_supported_claims(tmp_path: Path) -> None:
     [
         (BRIDGE, {}, "unchecked: there is no context"),
         ("Hello!", {"contexts": [BRIDGE]}, "no claim found"),
+        (BRIDGE, {"contexts": [BRIDGE, {"words": "a"}]}, "contexts[1] is an object with the names words"),
         ("Die Brücke wurde im Jahr 1889 eröffnet.", {"contexts": [BRIDGE]}, "read English only"),
     ],
 )
@@ -62,7 +63,7 @@ def test_a_sample_that_cannot_be_checked_is_unscored_with_its_reason(
     (score,) = evaluate(tmp_path, [answer], metadata).scores.values()
     assert math.isnan(score.value)
     assert reason in score.explanation
-    assert score.reason in ("no_context", "no_claim", "language")
+    assert score.reason in ("no_context", "no_claim", "language", "checker_failed")
 
 
 def test_the_solver_lets_the_model_revise_an_unsupported_answer(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ async def check_answer(
     except TimeoutError:
         return _unchecked(Reason.LATE, f"the check took longer than {timeout_s:g} s")
     except RedargueError as error:
-        return _unchecked(Reason.FAILED, f"{type(error).__name__}: {error.what}")
+        return failed(error)
 
 
 def check_answer_sync(
@@ -189,6 +189,11 @@ def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
     if not documents_with_words(contexts):
         return _unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")
     return None
+
+
+def failed(error: RedargueError) -> Grounding:
+    """The outcome of an answer whose check an error kept from being made."""
+    return _unchecked(Reason.FAILED, f"{type(error).__name__}: {error.what}")
 
 
 def _unchecked(reason: Reason, why: str, report: Report | None = None) -> Grounding:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from inspect_ai.model import ChatMessageTool, ChatMessageUser
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from redargue.adapters.grounding import Grounding, check_answer, problem_lines, revision_request
+from redargue.adapters.grounding import Grounding, check_answer, failed, problem_lines, revision_request
 from redargue.adapters.promptfoo import contexts_in
+from redargue.errors import UsageError
 from redargue.spec import DEFAULT_METHOD
 
 _METADATA = "redargue"  # of a sample: what the solver found
@@ -22,7 +21,7 @@ def grounded(contexts: str = "", method: str = DEFAULT_METHOD, timeout_s: float 
     A sample that cannot be checked (no context, no claim, another language, a failure) is unscored, with its reason.
 
     Args:
-        contexts: name of the sample's metadata with the documents; by default ``contexts``, ``context`` or
+        contexts: name of the sample's metadata with the documents; by default ``contexts``, ``context`` and
             ``documents``, and without them the results of its tools.
         method: of the verification.
         timeout_s: seconds after which a sample is unscored.
@@ -72,7 +71,10 @@ def verify_claims(
 
 
 async def _checked(state: TaskState, contexts: str, method: str, timeout_s: float | None) -> Grounding:
-    documents: Sequence[str] = contexts_in(state.metadata, contexts)
+    try:
+        documents = contexts_in(state.metadata, contexts)
+    except UsageError as error:
+        return failed(error)
     if not documents and not contexts:
         documents = [message.text for message in state.messages if isinstance(message, ChatMessageTool)]
     return await check_answer(state.output.completion, documents, timeout_s=timeout_s, method=method)

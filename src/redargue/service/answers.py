@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
-from redargue.adapters.grounding import check_answer
+from redargue.adapters.grounding import Grounding, check_answer, failed
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.assembly import connect
 from redargue.claims import Frozen
+from redargue.errors import UsageError
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
@@ -145,7 +146,6 @@ async def promptfoo(
     min_supported: Annotated[float, Query(ge=0, le=1)] = 1.0,
 ) -> PromptfooGrade:
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
-    documents = contexts_in(request.context.vars, context)[:CONTEXTS]
     spec = settings.rules.spec_for(RunChoices(method=method))
     budgets: DayBudgets = http.app.state.budgets
     budgets.require(caller.owner)
@@ -158,7 +158,18 @@ async def promptfoo(
     }
     if shared.backend:
         options["backend"] = shared.backend
-    grounding = await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
+    grounding = await _grounded(request, context, options)
     tally: ProxyTally = http.app.state.tally
     tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
     return PromptfooGrade.model_validate(grade(grounding, min_supported))
+
+
+async def _grounded(request: PromptfooRequest, variable: str, options: TextOptions) -> Grounding:
+    """The outcome; documents that are refused are one, too, because promptfoo shows of an error its status alone."""
+    try:
+        documents = contexts_in(request.context.vars, variable)
+        if len(documents) > CONTEXTS:
+            raise UsageError(f"{len(documents)} documents are more than {CONTEXTS}; join some of them")
+    except UsageError as error:
+        return failed(error)
+    return await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
