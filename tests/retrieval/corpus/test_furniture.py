@@ -26,6 +26,43 @@ def test_running_titles_and_page_numbers_are_left_out() -> None:
     assert without_running_lines(pages) == ["Sales rose.", "Profit fell.\nDebt fell.", "Staff grew."]
 
 
+@pytest.mark.parametrize(
+    "titles",
+    [
+        [f"Report 2024 | {page}" for page in range(1, 11)],
+        [f"Page {page} of 10" for page in range(1, 11)],
+        [f"- {page} -" for page in range(17, 27)],  # of a volume
+        ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
+    ],
+)
+def test_a_number_that_counts_the_pages_is_left_out_with_its_title(titles: list[str]) -> None:
+    bodies = [f"It {word} here." for word in "was had is did can may ran sat ate won".split()]
+    assert without_running_lines([f"{title}\n{body}" for title, body in zip(titles, bodies, strict=True)]) == bodies
+    assert without_running_lines([f"{body}\n{title}" for title, body in zip(titles, bodies, strict=True)]) == bodies
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Room 1: 80 euros", "Room 2: 95 euros"),
+        ("2020 8,120 1,970", "2021 11,340 3,050"),
+        ("2020 500", "2021 500"),
+        ("On 1 May it costs 80 euros.", "On 2 May it costs 80 euros."),
+    ],
+)
+def test_rows_of_a_table_that_goes_on_the_next_page_stay(first: str, second: str) -> None:
+    pages = [f"Prices\n{first}", f"{second}\nBreakfast is free."]
+    assert without_running_lines(pages) == pages
+
+
+def test_a_row_at_the_bottom_and_one_at_the_top_are_no_running_title() -> None:
+    words = "one two three four five six".split()
+    pages = ["\n".join([*words, "Room 1: 80 euros"]), "\n".join(["Room 2: 80 euros", *reversed(words)])]
+    kept = without_running_lines(pages)
+    assert "Room 1: 80 euros" in kept[0]
+    assert "Room 2: 80 euros" in kept[1]
+
+
 def test_a_line_that_states_something_stays_where_it_is_first() -> None:
     pages = ["The figures were audited.\nSales rose.", "The figures were audited.\nProfit fell."]
     assert without_running_lines(pages) == ["The figures were audited.\nSales rose.", "Profit fell."]
