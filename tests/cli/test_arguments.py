@@ -249,6 +249,16 @@ def test_an_answer_is_grounded_in_every_kind_of_context(
     assert err.endswith("1 file of --context not read and not used, see above\n") == skipped
 
 
+def test_of_an_answer_in_html_the_whole_page_is_checked(tmp_path: Path) -> None:
+    article = "".join(
+        f"<p>In {year} the bridge carried {year * 7} vehicles and more.</p>" for year in range(2000, 2020)
+    )
+    (tmp_path / "answer.html").write_text(f"<div>{article}</div><aside><p>{ONE}</p></aside>")
+    for given in (read_text("answer.html", "text", "", "--answer"), read("answer.html").text):
+        assert given
+        assert given.text.endswith(ONE)
+
+
 def test_a_folder_without_readable_documents_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "c.png").write_bytes(b"\x89PNG")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.datastructures import FormData, UploadFile
 
 from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
@@ -25,6 +27,7 @@ from redargue.service.keys import Keys
 from redargue.service.page.frames import outcomes_words
 from redargue.service.page.routes import _waiting
 from redargue.service.page.runs import control
+from redargue.service.page.uploads import read_uploads
 from redargue.service.page.viewer import create_viewer
 from redargue.service.requests import CheckRequest
 from redargue.verdicts import ErrorInfo
@@ -257,6 +260,11 @@ async def test_uploaded_files_keep_their_dates_and_their_authors() -> None:
         letter, page = application.state.store._active[id_].entry.request.documents
         assert (letter.publisher, letter.published) == ("Lars Nordmark", "2026-04-29")
         assert (page.publisher, page.published) == ("", "2026-05-04")
+
+
+async def test_of_a_page_that_is_chosen_as_the_text_all_is_read() -> None:
+    page = UploadFile(io.BytesIO(f"{ARTICLE}<aside>{CLAIM}</aside>".encode()), filename="page.html")
+    assert read_uploads(FormData([("article", page)])).article.endswith(CLAIM)
 
 
 async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_that_goes_on_without_them() -> None:

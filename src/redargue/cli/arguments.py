@@ -21,7 +21,7 @@ from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping
 from redargue.inputs.claims import read_rows as read_table
 from redargue.inputs.rows import unpacked_suffix
 from redargue.registry import did_you_mean
-from redargue.retrieval.corpus.ingest import find_files, read_documents
+from redargue.retrieval.corpus.ingest import find_files, read_file
 from redargue.sanitize import NotText, counted, decode, printable
 from redargue.spec import RunSpec
 from redargue.text.segment import KINDS, Kind, Text, has_several_sentences, text_of
@@ -235,7 +235,7 @@ def _content(argument: str, where: str = "") -> str:
         hint = f"name one of its files: {names}" if names else "it contains no files"
         raise UsageError(f"{argument!r} is a folder", where=where, hint=hint)
     documents = []
-    for document in read_documents(path):
+    for document in read_file(path, whole=True):
         if isinstance(document, UnreadableFile):
             raise UsageError(document.what, where=document.where, hint=document.hint)
         documents.append(document)

@@ -12,7 +12,8 @@ import pytest
 from redargue.errors import UnreadableFile, UsageError
 from redargue.retrieval.corpus import ingest, office
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.ingest import read_documents
+from redargue.retrieval.corpus.ingest import read_documents, read_file
+from redargue.retrieval.corpus.markup import html_with_links
 from support.files import docx, pdf
 
 PAGE = """<html><head><title>The Tower | Example</title><meta property="og:title" content="The Tower">
@@ -87,7 +88,8 @@ def test_only_the_main_text_of_a_page_is_taken(tmp_path: Path) -> None:
             f"""<body><header>Site header</header><div role="dialog">Accept cookies</div><main><article>
             <header><h1>The bridge</h1></header>{PARAGRAPHS}<ul><li>Cars pay two pounds.</li></ul>
             <table><tr><th>Opened</th><td>1932</td></tr></table><p style="display: none">Hidden words</p>
-            <aside>Related stories</aside></article><section class="comments"><p>A comment.</p></section></main>
+            <aside><a href="/b">Related stories</a></aside></article>
+            <section class="comments"><p>A comment.</p></section></main>
             <footer>Legal notice</footer><script>var code = 1;</script></body>""",
         )
     )
@@ -95,6 +97,47 @@ def test_only_the_main_text_of_a_page_is_taken(tmp_path: Path) -> None:
         assert text in page.text
     for text in ("Site header", "cookies", "Hidden", "Related stories", "A comment", "Legal notice", "code"):
         assert text not in page.text
+
+
+ARTICLE, BESIDE = "<main><article>{}{}</article></main>", "<main><div>{}</div>{}</main>"
+
+
+@pytest.mark.parametrize(
+    ("frame", "part"),
+    [
+        (ARTICLE, "<aside><p>{}</p></aside>"),
+        (ARTICLE, "<footer><p>{}</p></footer>"),
+        (ARTICLE, '<div class="commentary"><p>{}</p></div>'),
+        (ARTICLE, '<div class="footnotes"><p>{}</p></div>'),
+        (BESIDE, "<aside><p>{}</p></aside>"),
+        (BESIDE, "<footer><p>{}</p></footer>"),
+    ],
+)
+def test_asides_footers_and_notes_of_an_article_are_part_of_it(frame: str, part: str, tmp_path: Path) -> None:
+    page = f"<body>{frame.format(PARAGRAPHS, part.format('It opened in 1932.'))}</body>"
+    assert one(write(tmp_path / "a.html", page)).text.count("It opened in 1932.") == 1
+
+
+@pytest.mark.parametrize("name", ["comments", "comment-list", "commentlist", "userComments", "post-comment"])
+def test_comments_of_readers_are_left_out(name: str, tmp_path: Path) -> None:
+    page = f'<main><article>{PARAGRAPHS}<div class="{name}"><p>I never saw it.</p></div></article></main>'
+    assert "never" not in one(write(tmp_path / "a.html", page)).text
+
+
+def test_of_a_text_to_be_checked_the_whole_page_is_read(tmp_path: Path) -> None:
+    hidden = '<nav>Contents</nav><p hidden>Hidden</p><p style="display: none">Hidden</p><script>code</script>'
+    shown = ["An aside.", "A button.", "A remark.", "A fact.", "A footer."]
+    parts = "<aside>{}</aside><button>{}</button><div class='comments'>{}</div><div>{}</div><footer>{}</footer>"
+    file = write(tmp_path / "a.html", f"<body>{hidden}<div>{PARAGRAPHS}</div>{parts.format(*shown)}</body>")
+    (page,) = read_file(file, whole=True)
+    assert isinstance(page, Document)
+    assert [line for line in page.text.split("\n") if line][-5:] == shown
+    assert not any(word in page.text for word in ("Contents", "Hidden", "code"))
+
+
+def test_what_follows_the_end_of_a_page_is_read(tmp_path: Path) -> None:
+    assert one(write(tmp_path / "a.html", "<html><body><p>One.</p></body></html><p>Two.</p>")).text == "One.\n\nTwo."
+    assert html_with_links("<html><body><p>One.</p></body></html>Two.").endswith("Two.")
 
 
 def test_chapters_in_containers_of_their_own_are_all_taken(tmp_path: Path) -> None:

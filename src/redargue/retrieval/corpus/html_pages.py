@@ -16,11 +16,14 @@ from lxml.html import HtmlElement
 
 # The main text of an HTML page: readability picks the article, html-text turns it into text.
 
-_NOT_TEXT = """//nav | //aside | //footer | //dialog | //button | //select | //template | //noscript
-    | //header[not(ancestor::article or ancestor::main)] | //*[@hidden]
-    | //*[contains(translate(@style, ' ', ''), 'display:none')]
-    | //*[self::div or self::section or self::ol][contains(@class, 'comment') or contains(@id, 'comment')]
-    | //*[@role='navigation' or @role='banner' or @role='contentinfo' or @role='complementary' or @role='dialog']"""
+_NOT_SHOWN = """//nav | //*[@role='navigation'] | //dialog[not(@open)] | //template | //noscript | //*[@hidden]
+    | //*[contains(translate(@style, ' ', ''), 'display:none')]"""
+_NOT_TEXT = f"""{_NOT_SHOWN} | //dialog | //*[@role='dialog'] | //button | //select
+    | //*[self::aside or self::footer or self::header][not(ancestor::article or ancestor::main)]
+    | //*[@role='banner' or @role='contentinfo' or @role='complementary'][not(ancestor::article or ancestor::main)]
+    | //*[self::div or self::section or self::ol][re:test(@class, $comments) or re:test(@id, $comments)]"""
+_COMMENTS = "(?<![A-Za-z])comment(?:s|list)?(?![a-z])|Comments?(?![a-z])"  # of readers
+_PARTS = re.compile(r"commentary|footnote|endnote")  # of an article, whose names readability takes for others'
 
 _MIN_TEXT_SHARE = 2 / 3  # of a page's text outside links, navigation and comments
 _MAX_LINK_DENSITY = 0.5  # of a block's text
@@ -29,10 +32,34 @@ _MAX_LINK_DENSITY = 0.5  # of a block's text
 class _Article(readability.Document):  # type: ignore[misc]  # readability has no types
     def sanitize(self, node: HtmlElement, candidates: Any, keep_all_images: bool = False) -> str:
         # readability's own pruning also drops short lists and small tables.
-        for block in self.reverse_tags(node, "ul", "div", "section"):
+        for block in self.reverse_tags(node, "ul", "div", "section", "aside", "footer"):
             if self.get_link_density(block) > _MAX_LINK_DENSITY:
                 block.drop_tree()
         return str(lxml.html.tostring(node, encoding="unicode"))
+
+
+_ASIDES = (
+    "//*[self::aside or self::footer][ancestor::article or ancestor::main][not(ancestor::aside or ancestor::footer)]"
+)
+_MARK = "data-aside"  # by which an element is found in what readability picks
+
+
+def _is_links(block: HtmlElement) -> bool:
+    linked = sum(len(anchor.text_content()) for anchor in block.iter("a"))
+    return bool(linked > _MAX_LINK_DENSITY * len(block.text_content()))
+
+
+def shown_text(tree: HtmlElement) -> str:
+    """All text that the page shows, without its navigation. Elements are removed from the tree."""
+    _drop(tree, _NOT_SHOWN)
+    return str(html_text.extract_text(tree))
+
+
+def _drop(tree: HtmlElement, elements: str) -> None:
+    regular_expressions = {"re": "http://exslt.org/regular-expressions"}
+    for element in tree.xpath(elements, namespaces=regular_expressions, comments=_COMMENTS):
+        if element.getparent() is not None:
+            element.drop_tree()
 
 
 def main_text(tree: HtmlElement) -> str:
@@ -41,15 +68,23 @@ def main_text(tree: HtmlElement) -> str:
     Elements are removed from the tree, which comes from ``html_text.parse_html``.
     """
     whole = str(html_text.extract_text(tree))
-    for element in tree.xpath(_NOT_TEXT):
-        if element.getparent() is not None:
-            element.drop_tree()
+    _drop(tree, _NOT_TEXT)
+    for element in tree.xpath("//*[@class or @id]"):
+        if _PARTS.search(f"{element.get('class', '')} {element.get('id', '')}".lower()):
+            for name in ("class", "id"):
+                element.attrib.pop(name, None)
     rest = str(html_text.extract_text(tree))
+    asides = tree.xpath(_ASIDES)
+    for number, element in enumerate(asides):
+        element.set(_MARK, str(number))
     try:
         article = _Article(lxml.html.tostring(tree, encoding="unicode")).summary(html_partial=True)
     except readability.Unparseable:
         return rest or whole
-    text = str(html_text.extract_text(article))
+    picked = html_text.parse_html(article)
+    found = set(picked.xpath(f"//@{_MARK}"))
+    left_out = (element for element in asides if element.get(_MARK) not in found and not _is_links(element))
+    text = "\n\n".join(filter(None, map(str, map(html_text.extract_text, (picked, *left_out)))))
     outside_links = tree.xpath("//body//text()[not(ancestor::a or ancestor::script or ancestor::style)]")
     # Of a manual with a container for each chapter, readability picks one chapter.
     too_short = len(text) < _MIN_TEXT_SHARE * sum(len(part.strip()) for part in outside_links)

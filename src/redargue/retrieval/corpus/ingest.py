@@ -143,8 +143,13 @@ def _walk(folder: Path, seen: set[tuple[int, int]], root: Path) -> Iterator[Path
         yield from _walk(entry, seen, root) if entry.is_dir() and inside else (entry,)
 
 
-def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
-    """Yields the documents of one file, and an error for each part that cannot be read."""
+def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | UnreadableFile]:
+    """Yields the documents of one file, and an error for each part that cannot be read.
+
+    Args:
+        path: the file.
+        whole: whether all is read that an HTML page shows, as of a text to be checked, and not its main text only.
+    """
     path = Path(os.path.abspath(path))
     compressed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem).suffix.lower() if compressed else path.suffix.lower()
@@ -166,7 +171,8 @@ def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
             if suffix == ".eml":
                 yield from _letter(path, read_eml(content))
                 return
-            fields = _READERS[suffix](content)
+            reader = _WHOLE.get(suffix, _READERS[suffix]) if whole else _READERS[suffix]
+            fields = reader(content)
             if suffix in _PLAIN and (encoding := encoding_of(content)) != "utf-8":
                 warn_of(str(path), encoding)
             yield _document(str(path), id=str(path), path=str(path), **fields)
@@ -328,4 +334,9 @@ _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
     ".eml": lambda content: read_eml(content).fields,
     ".csv": lambda content: _read_table(content, ","),
     ".tsv": lambda content: _read_table(content, "\t"),
+}
+
+_WHOLE: dict[str, Callable[[bytes], dict[str, str]]] = {
+    ".html": lambda content: read_html(_text(content), whole=True),
+    ".htm": lambda content: read_html(_text(content), whole=True),
 }

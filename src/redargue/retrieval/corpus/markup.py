@@ -119,18 +119,26 @@ def parsing(what: str, *, hint: str = "") -> Iterator[None]:
         raise UnreadableFile(f"{what} is damaged: {error}", hint=hint) from error
 
 
-def read_html(page: str) -> dict[str, str]:
-    """The main text of a page and its metadata; raises UnreadableFile if the page has no text."""
+def _parse(page: str) -> etree._Element:
     from html_text import parse_html
 
-    from redargue.retrieval.corpus.html_pages import main_text, page_metadata
+    # The parser drops what follows the end of the page, which browsers show.
+    return parse_html(_PAGE_END.sub("", _LONG_TAG.sub(_without_attributes, page)))
+
+
+_PAGE_END = re.compile(r"</(?:body|html)\s*+>", re.IGNORECASE)
+
+
+def read_html(page: str, *, whole: bool = False) -> dict[str, str]:
+    """The main text of a page, or all that it shows, and its metadata; raises UnreadableFile if it has no text."""
+    from redargue.retrieval.corpus.html_pages import main_text, page_metadata, shown_text
 
     try:
-        tree = parse_html(_LONG_TAG.sub(_without_attributes, page))
+        tree = _parse(page)
         metadata = page_metadata(tree)
         mark_superscripts(tree)
         name_cells(tree)
-        text = main_text(tree).strip()
+        text = (shown_text(tree) if whole else main_text(tree)).strip()
     except Exception as error:  # parsers raise many types of errors on damaged pages
         raise UnreadableFile(f"damaged HTML: {error}") from error
     if not text:
@@ -140,9 +148,9 @@ def read_html(page: str) -> dict[str, str]:
 
 def html_with_links(page: str, more: re.Pattern[str] | None = None) -> str:
     """The words of a whole page, with its links to http and https addresses, and to what ``more`` is, in Markdown."""
-    from html_text import extract_text, parse_html
+    from html_text import extract_text
 
-    tree = parse_html(_LONG_TAG.sub(_without_attributes, page))
+    tree = _parse(page)
     mark_superscripts(tree)
     for anchor in list(tree.iter("a")):
         url = (anchor.get("href") or "").strip()

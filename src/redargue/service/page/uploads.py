@@ -86,7 +86,7 @@ def _article(form: FormData) -> tuple[str, str, list[str]]:
     """The text to check, its file's name, and why it cannot be used."""
     article, name, problems = "", "", []
     for upload in _files(form.getlist("article"))[:1]:
-        first, *more = _documents(upload, instead=_IN_PARTS)
+        first, *more = _documents(upload, instead=_IN_PARTS, whole=True)
         if isinstance(first, _Refused):
             problems.append(first.line)
         elif more:
@@ -112,8 +112,16 @@ def _name(upload: UploadFile) -> str:
     return shortened(_last(upload), _NAME)
 
 
-def _documents(upload: UploadFile, *, instead: str = _IN_A_CORPUS) -> Iterator[ContextDocument | _Refused]:
-    """The documents of one file, and the parts of it that cannot be used; ``instead``: of what is too large."""
+def _documents(
+    upload: UploadFile, *, instead: str = _IN_A_CORPUS, whole: bool = False
+) -> Iterator[ContextDocument | _Refused]:
+    """The documents of one file, and the parts of it that cannot be used.
+
+    Args:
+        upload: the file.
+        instead: what to do with a file that is too large.
+        whole: whether all of an HTML page is read, as of a text to be checked.
+    """
     name, dot, suffix = _name(upload), *_last(upload).lower().rpartition(".")[1:]
     if not dot or f".{suffix}" not in file_types():
         yield _Refused(name, "its type is not read", f"supported: {' '.join(file_types())}")
@@ -125,7 +133,7 @@ def _documents(upload: UploadFile, *, instead: str = _IN_A_CORPUS) -> Iterator[C
         path = Path(folder) / f"upload.{suffix}"  # the suffix is one of a closed list
         with path.open("wb") as file:
             shutil.copyfileobj(upload.file, file)
-        for found in read_file(path):
+        for found in read_file(path, whole=whole):
             yield _document(found, name, instead) if isinstance(found, Document) else _problem(found, name, path)
 
 
