@@ -33,12 +33,15 @@ def pdf(text: str, title: str = "", extra: str = "", *, pages: int = 1) -> bytes
     return (out + f"xref\n0 7\n0000000000 65535 f \n{table}{trailer}").encode()
 
 
-def docx(body: str, *, title: str = "", before: str = "") -> bytes:
-    """A Word document; ``body`` is the XML of its paragraphs, ``before`` comes before the root element."""
+def docx(body: str, *, title: str = "", before: str = "", footnotes: str = "", endnotes: str = "") -> bytes:
+    """A Word document; ``body`` and notes are the XML of its paragraphs, ``before`` comes before the root element."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         root = f"<w:document {_WORD} {_COMPATIBILITY}><w:body>{body}</w:body></w:document>"
         archive.writestr("word/document.xml", before + root)
+        for name, notes in (("footnotes", footnotes), ("endnotes", endnotes)):
+            if notes:
+                archive.writestr(f"word/{name}.xml", f"<w:{name} {_WORD}>{notes}</w:{name}>")
         if title:
             archive.writestr("docProps/core.xml", _CORE.format(title))
     return file.getvalue()

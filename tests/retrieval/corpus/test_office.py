@@ -106,6 +106,29 @@ def test_rows_of_a_word_table_have_the_names_of_their_columns_and_one_without_a_
     assert one(tmp_path / "b.docx", docx(table(("A sentence in a frame.",)))).text == "A sentence in a frame."
 
 
+@pytest.mark.parametrize("frame", ["<w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt>", "<w:ins>{}</w:ins>"])
+def test_rows_of_a_word_table_in_content_controls_and_insertions_are_read(frame: str, tmp_path: Path) -> None:
+    head, attic, cellar = (
+        f"<w:tr>{''.join(f'<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>' for cell in row)}</w:tr>"
+        for row in (("Room", "Price"), ("Attic", "80 euros"), ("Cellar", "95 euros"))
+    )
+    body = f"<w:tbl>{head}{attic}{frame.format(cellar)}</w:tbl>"
+    assert one(tmp_path / "a.docx", docx(body)).text.endswith("Room: Cellar; Price: 95 euros.")
+
+
+def test_footnotes_and_endnotes_of_a_word_document_follow_its_text(tmp_path: Path) -> None:
+    paragraph = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>".format
+    separator = f'<w:footnote w:type="separator" w:id="0">{paragraph("———")}</w:footnote>'
+    content = docx(
+        paragraph("The bridge is long."),
+        footnotes=f'{separator}<w:footnote w:id="1">{paragraph("It opened in 1998.")}</w:footnote>',
+        endnotes=f'<w:endnote w:type="normal" w:id="1">{paragraph("It was painted in 2010.")}</w:endnote>',
+    )
+    assert one(tmp_path / "a.docx", content).text == (
+        "The bridge is long.\n\nIt opened in 1998.\n\nIt was painted in 2010."
+    )
+
+
 def test_rows_of_a_pages_table_have_the_names_of_their_columns(tmp_path: Path) -> None:
     table = "<table><tr><th>year</th><th>passengers</th></tr><tr><td>2025</td><td>9.6 million</td></tr></table>"
     page = f"<html><body><main><p>{'The line was opened again. ' * 9}</p>{table}</main></body></html>"

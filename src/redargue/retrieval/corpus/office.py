@@ -67,30 +67,45 @@ def _kind(content: bytes) -> str:
 
 
 def read_docx(file: BytesIO) -> dict[str, str]:
-    """The paragraphs of a Word document and its title; UnreadableFile if it has none. Deleted text is omitted."""
+    """The paragraphs of a Word document, its notes and its title; UnreadableFile if it has no text.
+
+    Deleted text is omitted. Footnotes and endnotes follow the text, each a paragraph.
+    """
     hint = "if it has a password, save it without one"
     with parsing("the Word document", hint=hint), zipfile.ZipFile(file) as archive:
-        body = _part(archive, "word/document.xml")
-        core = _part(archive, "docProps/core.xml") if "docProps/core.xml" in archive.namelist() else None
-    for copy in list(body.iter(*_COPIES)):
-        copy.getparent().remove(copy)
-    for table in list(body.iter(f"{_WORD}tbl")):
-        rows = [
-            [" ".join(filter(None, map(str.strip, _word_paragraphs(cell)))) for cell in row.iter(f"{_WORD}tc")]
-            for row in table.iterchildren(f"{_WORD}tr")
-        ]
-        _write_rows(table, rows, f"{_WORD}p", f"{_WORD}t", nested=f"{_WORD}tbl")
-    text = "\n\n".join(filter(None, map(str.strip, _word_paragraphs(body))))
+        names = archive.namelist()
+        read = [_part(archive, name) for name in _WORD_PARTS if name in names or name == _WORD_PARTS[0]]
+        core = _part(archive, "docProps/core.xml") if "docProps/core.xml" in names else None
+    text = "\n\n".join(filter(None, (text.strip() for part in read for text in _shown_paragraphs(part))))
     if not text:
         raise UnreadableFile("the Word document contains no text")
     title = None if core is None else core.findtext(f"{_DUBLIN_CORE}title")
     return {"text": text, "title": " ".join((title or "").split())}
 
 
-def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: str, *, nested: str) -> None:
+def _shown_paragraphs(part: etree._Element) -> list[str]:
+    """The paragraphs of a part, and the rows of its tables with the names of their columns."""
+    separators = (note for note in part.iterchildren(*_NOTES) if note.get(f"{_WORD}type", "normal") != "normal")
+    for element in [*part.iter(*_COPIES), *separators]:
+        element.getparent().remove(element)
+    for table in _innermost(part, f"{_WORD}tbl"):
+        rows = [
+            [" ".join(filter(None, map(str.strip, _word_paragraphs(cell)))) for cell in row.iter(f"{_WORD}tc")]
+            for row in table.iter(f"{_WORD}tr")  # also within content controls and insertions
+        ]
+        _write_rows(table, rows, f"{_WORD}p", f"{_WORD}t")
+    return _word_paragraphs(part)
+
+
+def _innermost(part: etree._Element, name: str) -> list[etree._Element]:
+    """The tables of a part without another table in them."""
+    return [table for table in part.iter(name) if next(table.iterdescendants(name), None) is None]
+
+
+def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: str) -> None:
     """Puts the rows of a table with a head in its place, as paragraphs of named cells."""
     parent = table.getparent()
-    if parent is None or next(table.iterdescendants(nested), None) is not None or not is_table(rows):
+    if parent is None or not is_table(rows):
         return
     at = parent.index(table)
     parent.remove(table)
@@ -124,6 +139,8 @@ def _is_raised(run: etree._Element) -> bool:
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+_WORD_PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
+_NOTES = (f"{_WORD}footnote", f"{_WORD}endnote")  # one with a type other than normal separates notes
 _COPIES = (f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")  # of text that occurs elsewhere
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -141,12 +158,12 @@ def read_odt(file: BytesIO) -> dict[str, str]:
         content = _part(archive, "content.xml")
         meta = _part(archive, "meta.xml") if "meta.xml" in names else None
     etree.strip_elements(content, *_NOT_SHOWN, with_tail=False)
-    for table in list(content.iter(f"{_TABLE}table")):
+    for table in _innermost(content, f"{_TABLE}table"):
         rows = [
             [" ".join(_odt_paragraphs(cell)) for cell in row.iterchildren(f"{_TABLE}table-cell")]
             for row in table.iter(f"{_TABLE}table-row")
         ]
-        _write_rows(table, rows, f"{_TEXT}p", f"{_TEXT}span", nested=f"{_TABLE}table")
+        _write_rows(table, rows, f"{_TEXT}p", f"{_TEXT}span")
     text = "\n\n".join(_odt_paragraphs(content))
     if not text:
         raise UnreadableFile("the OpenDocument text contains no text")
