@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from datetime import UTC, datetime
+from email.message import EmailMessage
 from html import unescape
 from pathlib import Path
 
@@ -265,6 +266,15 @@ async def test_uploaded_files_keep_their_dates_and_their_authors() -> None:
 async def test_of_a_page_that_is_chosen_as_the_text_all_is_read() -> None:
     page = UploadFile(io.BytesIO(f"{ARTICLE}<aside>{CLAIM}</aside>".encode()), filename="page.html")
     assert read_uploads(FormData([("article", page)])).article.endswith(CLAIM)
+
+
+async def test_a_letter_with_an_attached_picture_is_a_text() -> None:
+    letter = EmailMessage()
+    letter["Subject"] = "Blades"
+    letter.set_content(CLAIM)
+    letter.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="scan.png")
+    read = read_uploads(FormData([("article", UploadFile(io.BytesIO(letter.as_bytes()), filename="mail.eml"))]))
+    assert (read.article, read.problems) == (CLAIM, ())
 
 
 async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_that_goes_on_without_them() -> None:

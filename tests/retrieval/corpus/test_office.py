@@ -182,7 +182,7 @@ def test_a_letter_has_its_body_subject_sender_and_date_and_its_attachments_are_d
     made.add_attachment(paragraphs("It has five stations."), maintype="application", subtype="x", filename="note.docx")
     made.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="logo.png")
     made.add_attachment(b"\0\1", maintype="application", subtype="zip", filename="all.zip")
-    body, note, rest = read(tmp_path / "a.eml", made.as_bytes())
+    body, note, picture, rest = read(tmp_path / "a.eml", made.as_bytes())
     assert isinstance(body, Document)
     assert (body.text, body.title, body.publisher, body.published) == (
         "The line is 17.4 km long.", "Figures for the line", "Delia Marsh", "2026-05-12",
@@ -190,8 +190,43 @@ def test_a_letter_has_its_body_subject_sender_and_date_and_its_attachments_are_d
     assert isinstance(note, Document)
     assert note.text == "It has five stations."
     assert note.id.endswith("a.eml#1-note.docx")
+    assert isinstance(picture, UnreadableFile)
+    assert "logo.png" in picture.what
     assert isinstance(rest, UnreadableFile)
     assert "all.zip" in rest.what
+
+
+def test_what_only_the_html_part_of_a_letter_says_follows_its_plain_text(tmp_path: Path) -> None:
+    made = letter("Please see the HTML part.")
+    made.add_alternative("<p>The room costs 95 euros.</p><p>Please see.</p>", subtype="html")
+    assert one(tmp_path / "a.eml", made.as_bytes()).text == "Please see the HTML part.\n\nThe room costs 95 euros."
+    same = letter("The room costs\n95 euros.")
+    same.add_alternative("<p>The room <b>costs</b> 95 euros.</p>", subtype="html")
+    assert one(tmp_path / "b.eml", same.as_bytes()).text == "The room costs\n95 euros."
+    picture = letter("The room costs 95 euros.")
+    picture.add_alternative('<img src="cid:a">', subtype="html")
+    assert one(tmp_path / "c.eml", picture.as_bytes()).text == "The room costs 95 euros."
+
+
+def test_a_picture_within_a_letter_is_no_attachment(tmp_path: Path) -> None:
+    made = letter("<p>It is 17.4 km long.</p>", html=True)
+    made.add_related(b"\x89PNG", maintype="image", subtype="png", cid="<logo>")
+    assert one(tmp_path / "a.eml", made.as_bytes()).text == "It is 17.4 km long."
+
+
+def test_attachments_are_found_however_a_letter_is_composed(tmp_path: Path) -> None:
+    inner = letter("It has five stations.", html=True)
+    inner.add_attachment("It cost 214 million.", filename="cost.txt")
+    inner.add_attachment(letter("It is forwarded."))
+    made = letter("It has five stations.")
+    made.make_alternative()
+    made.attach(inner)  # as some programs write it
+    body, note, forwarded = read(tmp_path / "a.eml", made.as_bytes())
+    assert isinstance(body, Document)
+    assert isinstance(note, Document)
+    assert (body.text, note.text.strip()) == ("It has five stations.", "It cost 214 million.")
+    assert isinstance(forwarded, UnreadableFile)
+    assert "message/rfc822" in forwarded.what
 
 
 def test_a_letter_in_html_is_read_as_its_words_and_one_without_a_header_is_refused(tmp_path: Path) -> None:

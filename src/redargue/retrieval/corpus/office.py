@@ -307,25 +307,61 @@ def read_eml(content: bytes) -> Letter:
     with parsing("the e-mail"):
         letter = message_from_bytes(content, policy=policy.default)
         assert isinstance(letter, EmailMessage)
-        body = letter.get_body(("plain", "html"))
-        text = str(body.get_content()) if body is not None else ""
-        attached = [
-            (" ".join((part.get_filename() or part.get_content_type()).split()), part.get_payload(decode=True))
-            for part in letter.iter_attachments()
-            if part.get_content_maintype() != "image"
-        ]
+        plain, page = letter.get_body(("plain",)), letter.get_body(("html",))
+        text, html = ("" if part is None else str(part.get_content()) for part in (plain, page))
+        rest = [part for part in _leaves(letter) if part is not plain and part is not page and not _is_shown(part)]
+        attached = tuple(
+            (" ".join((part.get_filename() or part.get_content_type()).split()), _bytes(part)) for part in rest
+        )
         subject, (name, address) = str(letter.get("subject") or ""), parseaddr(str(letter.get("from") or ""))
         sent = _day(str(letter.get("date") or ""))
     if not letter.keys():
         raise UnreadableFile("not an e-mail: it has no header")
-    if body is not None and body.get_content_subtype() == "html":
-        text = read_html(text)["text"]
+    if html.strip():
+        text = _with_page(text, html)
     if not text.strip():
         raise UnreadableFile("the e-mail contains no text")
     fields = {"text": storable(text.replace("\r\n", "\n")).strip()}
     fields |= {"title": subject, "publisher": name or address, "published": sent}
     clean = {name: value if name == "text" else " ".join(storable(value).split()) for name, value in fields.items()}
-    return Letter(clean, tuple((name, data) for name, data in attached if isinstance(data, bytes)))
+    return Letter(clean, attached)
+
+
+def _leaves(part: EmailMessage) -> Iterator[EmailMessage]:
+    """The parts of a letter that hold something; a forwarded letter is one."""
+    if part.get_content_maintype() != "multipart":
+        yield part
+        return
+    for each in part.iter_parts():
+        assert isinstance(each, EmailMessage)
+        yield from _leaves(each)
+
+
+def _is_shown(part: EmailMessage) -> bool:
+    """Whether a part is a picture within the text, such as a logo."""
+    placed = bool(part["content-id"]) and not part.is_attachment()
+    return placed and part.get_content_maintype() == "image"
+
+
+def _bytes(part: EmailMessage) -> bytes:
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""  # a forwarded letter
+
+
+def _with_page(text: str, html: str) -> str:
+    """The plain text of a letter, and below it the lines of its HTML part with words that the text does not have."""
+    try:
+        page = read_html(html, whole=True)["text"]
+    except UnreadableFile:
+        if not text.strip():
+            raise
+        return text  # the page has pictures only
+    known = set(_WORDS.findall(text.casefold()))
+    more = (line for line in page.split("\n") if not known.issuperset(_WORDS.findall(line.casefold())))
+    return "\n\n".join(filter(None, (text.rstrip(), "\n".join(more))))
+
+
+_WORDS = re.compile(r"\w+")
 
 
 def _day(sent: str) -> str:
