@@ -26,6 +26,14 @@ A, B = "https://a.example/page", "https://b.example/x_(y)"
         (f'[It][1] is so.\n\n[1]: {A} "Title"\n', "", {"It is so": [A]}),
         (f"It is so [1, 2].\n\n## Sources\n\n1. A. {A}\n2. {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
         (f"It is so.\n\n1. That is not, see {A}\n", "", {"That is not": [A]}),  # a list of claims
+        (f"It is so [1][2].\n\n[1]: {A}\n[2]: {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"It is so.[1][2][1, 2] That is not.\n\n[1]: {A}\n[2]: {B}\n", "", {"It is so": [A, B]}),
+        (f"It is so [^1][^b].\n\n[^1]: {A}\n[^b]: {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"It is so [a][b].\n\n[a]: {A}\n[b]: {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"It is so [2][1]({A}).\n\n[2]: {B}\n", "It is so.\n\n", {"It is so": [B, A]}),
+        (f"It is so [3][1].\n\n[1]: {A}\n", "It is so [3].\n\n", {"It is so": [A]}),  # nothing defines [3]
+        (f"[It][1][2] is so.\n\n[1]: {A}\n[2]: {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"In [1998][^1] it is so.\n\n[^1]: {A}\n", "In 1998 it is so.\n\n", {"In 1998": [A]}),
         (f"It is so {A} and {B}.", "It is so  and.", {"It is so": [A, B]}),
         ("It is so [1]. ftp://a.example", "It is so [1]. ftp://a.example", {}),
         (f"![A map]({A}) It is so.", "A map It is so.", {}),

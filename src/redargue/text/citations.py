@@ -69,7 +69,7 @@ def _patterns(*more: str) -> _Patterns:
         re.compile(
             rf"!?\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]"
             rf"\(\s*<?(?P<inline>{shortest})>?(?:\s+[\"'(][^\n]*?[\"')])?\s*\)"
-            r"|\[(?P<referring>[^\[\]\n]+)\]\[(?P<full>[^\]\n]{0,40})\]"
+            r"|\[(?P<referring>[^\[\]\n]+)\]\[\^?(?P<full>[^\]\n]{0,40})\]"
             r"|\[\^?(?P<short>[^\[\]\n]{1,40})\]"
             rf"|<(?P<angle>{target})>"
             rf"|(?P<bare>{_ADDRESS})",
@@ -144,8 +144,8 @@ def _parts(
     text: str, definitions: dict[str, str], link_pattern: re.Pattern[str]
 ) -> Iterator[str | tuple[str, list[str]]]:
     """Pieces of the text, and links as their words and addresses."""
-    end = 0
-    for match in link_pattern.finditer(text):
+    end = at = 0
+    while match := link_pattern.search(text, at):
         start, stop = match.span()
         found = match.groupdict()
         if found["bare"]:
@@ -158,15 +158,26 @@ def _parts(
             mark = in_brackets or not re.search(r"[^\W\d]", found["text"])  # "([source](…))", "[[1]](…)"
             link = ("" if mark else found["text"], [] if text[start] == "!" else [found["inline"]])
         else:
-            words = found["referring"] or ""
-            names = [found["full"] or words] if words else re.split(r"\s*[,;]\s*", found["short"] or "")
-            if not names or any(name.casefold() not in definitions for name in names):
+            words, names, stop = _reference(match, definitions)
+            if any(name not in definitions for name in names):
+                at = stop
                 continue
-            link = (words, [definitions[name.casefold()] for name in names])
+            link = (words, [definitions[name] for name in names])
         yield text[end:start]
         yield link
-        end = stop
+        end = at = stop
     yield text[end:]
+
+
+def _reference(match: re.Match[str], definitions: dict[str, str]) -> tuple[str, list[str], int]:
+    """The words of a reference, the names that it refers to, and its end; of "[1][2]", only "[1]"."""
+    words, full = match["referring"] or "", match["full"] or ""
+    names = re.split(r"\s*[,;]\s*\^?", (words or match["short"]).removeprefix("^").casefold())
+    if not words:
+        return "", names, match.end()
+    if all(name in definitions or re.fullmatch(r"\d{1,3}", name) for name in names):
+        return "", names, match.end("referring") + 1
+    return words, [(full or words).casefold()], match.end()
 
 
 def _trimmed(url: str) -> str:
