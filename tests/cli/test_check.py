@@ -199,12 +199,35 @@ def test_lines_end_at_line_breaks_only_and_stdin_takes_both_forms(
     assert claims_in("-") == ["A b.", "C d."]
     for given, message in (
         (b"caf\xe9 \x00b\n", "cannot be read"),
-        (b'A b.\n{"claim": 5}\n', "-, line 2"),
+        (b"A b.\n?\n", "-, line 2"),
+        (b'A b.\n{"claim": 5\n', "-, row 2"),
+        (b'A b.\n{"statement": "C d."}\n', "no field claim; its fields: statement"),
         (b" ", "is empty"),
     ):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
         with pytest.raises(UsageError, match=message):
             claims_in("-")
+
+
+def test_json_lines_of_standard_input_are_read_like_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        {"claim": "A b.", "id": 7, "context": "C d.", "contexts": ["E f.", "G h."], "as_of": "2020-01-31"},
+        {"question": "What is b?", "answer": "A is b.", "contexts": "E f."},
+        {"claim": 5, "contexts": "E f."},
+    ]
+    given = "".join(json.dumps(line) + "\n" for line in lines)
+    file = tmp_path / "claims.jsonl"
+    file.write_text(given)
+    expected = read_input(str(file), "", "", RunSpec())
+    assert [row.contexts for row in expected.rows] == [("E f.", "G h."), ("E f.",)]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+    found = read_input("-", "", "", RunSpec())
+    assert found.rows == expected.rows
+    assert [(row.number, row.error.where) for row in found.refused] == [(3, "-, row 3")]
+    mapped = b'{"statement": "A b.", "sources": ["E f."]}\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(mapped)))
+    [row] = read_input("-", "", "", RunSpec(), mapping=["claim=statement,contexts=sources"]).rows
+    assert (row.claim.text, row.contexts) == ("A b.", ("E f.",))
 
 
 def test_settings_are_read_as_json_or_as_text() -> None:

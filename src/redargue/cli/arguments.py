@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
 from redargue.errors import UnreadableFile, UsageError, problem_location, problem_of
 from redargue.evidence import Passage
-from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping
+from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_row
 from redargue.inputs.claims import read_rows as read_table
-from redargue.inputs.rows import unpacked_suffix
+from redargue.inputs.rows import row_of_line, unpacked_suffix
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_file
 from redargue.sanitize import NotText, counted, decode, printable
@@ -87,7 +86,8 @@ def read_input(
     if kind != "claim" and suffix in _TABLES:
         rows = read_table(Path(argument), read_mapping(mapping), labels=spec.labels, as_of=spec.as_of)
         return _claims_input(rows, question, spec)
-    if mapping:
+    is_stream = argument == "-" or (is_file and Path(argument).is_fifo())
+    if mapping and (kind == "claim" or not is_stream):
         what = f"{printable(argument, lines=False)!r:.80} has no columns"
         raise UsageError(what, where="--map", hint=f"name a file of claims: {', '.join(_TABLES)}")
     if kind == "claims" and suffix in _DOCUMENTS:
@@ -104,12 +104,18 @@ def read_input(
         what = f"{printable(content, lines=False)!r:.80} is a question, and only a statement is supported or refuted"
         raise UsageError(what, hint="write it as a statement; --as claim verifies it as it is")
     if kind == "claim" or not is_file:
-        only = _claim({"claim": content}, spec, "the claim")
+        only = _claim(content, spec, "the claim")
         return _claims_input([ClaimRow(1, only)], question, spec)
-    claims = _read_lines(content, argument, spec)
-    several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
+    lines = _read_lines(content, argument, spec, read_mapping(mapping) if is_stream else None)
+    return _claims_input(lines, question, spec, "" if kind else _several_sentences(lines))
+
+
+def _several_sentences(rows: Sequence[ClaimRow | RefusedRow]) -> str:
+    """How many claims have several sentences, and how they are read as a text; empty if none has."""
+    claims = [row.claim.text for row in rows if isinstance(row, ClaimRow)]
+    several = sum(map(has_several_sentences, claims))
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
-    return _claims_input(claims, question, spec, note if several else "")
+    return note if several else ""
 
 
 def _has_both_sides(labels: LabelSet) -> bool:
@@ -190,25 +196,18 @@ def read_argument(argument: str, where: str = "") -> str:
     return text
 
 
-def _read_lines(content: str, argument: str, spec: RunSpec) -> list[ClaimRow]:
-    """One claim per line; a line of standard input that begins with ``{`` is read as JSON."""
-    claims: list[ClaimRow] = []
+def _read_lines(
+    content: str, argument: str, spec: RunSpec, mapping: Mapping[str, str] | None
+) -> list[ClaimRow | RefusedRow]:
+    """One claim per line; with a mapping, a line that begins with ``{`` is read as in a file of JSON lines."""
+    found: list[ClaimRow | RefusedRow] = []
     for number, line in enumerate(content.split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{argument}, line {number}"
-        row: Any = {"claim": line.strip()}
-        if argument == "-" and line.lstrip().startswith("{"):
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise UsageError(f"not JSON: {line.strip()[:60]!r}", where=where) from error
-        row_id = row.get("id", "") if isinstance(row, dict) else ""
-        if not isinstance(row_id, str | int):
-            what = f"id: expected a text or a number, got {json.dumps(row_id)[:60]}"
-            raise UsageError(what, where=where)
-        claims.append(ClaimRow(len(claims) + 1, _claim(row, spec, where), str(row_id)))
-    return claims
+        if mapping and line.lstrip().startswith("{"):
+            row = row_of_line(line, Path(argument), number)
+            found.append(read_row(row, len(found) + 1, mapping, labels=spec.labels, as_of=spec.as_of))
+        elif line.strip():
+            found.append(ClaimRow(len(found) + 1, _claim(line.strip(), spec, f"{argument}, line {number}")))
+    return found
 
 
 def _is_text(content: str, labels: LabelSet, *, by_line: bool) -> bool:
@@ -280,11 +279,8 @@ def checked_rows(rows: Iterable[ClaimRow | RefusedRow], spec: RunSpec) -> tuple[
     return accepted, refused
 
 
-def _claim(row: Any, spec: RunSpec, where: str) -> Claim:
-    if not isinstance(row, dict) or not isinstance(row.get("claim"), str):
-        raise UsageError(f"no text field 'claim' in {str(row)[:60]!r}", where=where)
-    given = {name: row[name] for name in ("context", "options", "as_of") if row.get(name)}
+def _claim(text: str, spec: RunSpec, where: str) -> Claim:
     try:
-        return Claim(text=row["claim"], labels=spec.labels, **{"as_of": spec.as_of, **given})
+        return Claim(text=text, labels=spec.labels, as_of=spec.as_of)
     except ValidationError as error:
         raise UsageError(f"{problem_location(error)}: {problem_of(error)}", where=where) from error

@@ -168,21 +168,31 @@ def read_rows(
     if suffix not in (".csv", ".tsv", ".json", ".jsonl"):
         what = f"{str(path)!r} is not a .csv, .tsv, .json or .jsonl file"
         raise UsageError(what, hint="check a .txt file or a text with redargue check")
-    column = mapping.get("claim", "claim")
     for number, row in enumerate(table_rows(path) if suffix in (".csv", ".tsv") else rows(path), 1):
-        fields = {role: mapping.get(role, role) for role in _ROLES if role in mapping or role in row.fields}
-        if column not in row.fields and fields.get("answer") not in row.fields:
-            hint = f"name the column of the claims: redargue estimate {path} --map claim=COLUMN sends nothing"
-            raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)
-        row_id = ""
-        try:
-            row_id = row.cell(fields["id"]) if "id" in fields else ""
-            contexts = _contexts(row, fields["contexts"]) if "contexts" in fields else None
-            claim = _claim(row, fields, mapping, labels, as_of)
-            answer = _answer(row, fields) if contexts and column not in row.fields else None
-            yield ClaimRow(number, claim, row_id, contexts, answer)
-        except UsageError as error:
-            yield RefusedRow(number, error, row_id)
+        yield read_row(row, number, mapping, labels=labels, as_of=as_of)
+
+
+def read_row(
+    row: Row, number: int, mapping: Mapping[str, str], *, labels: LabelSet, as_of: date | None = None
+) -> ClaimRow | RefusedRow:
+    """The claim of one row, as :func:`read_rows` reads it; ``number`` is its place among the rows, from 1.
+
+    Raises UsageError if the row has no column for the claim.
+    """
+    column = mapping.get("claim", "claim")
+    fields = {role: mapping.get(role, role) for role in _ROLES if role in mapping or role in row.fields}
+    if column not in row.fields and fields.get("answer") not in row.fields:
+        hint = f"name the column of the claims: redargue estimate {row.path} --map claim=COLUMN sends nothing"
+        raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)
+    row_id = ""
+    try:
+        row_id = row.cell(fields["id"]) if "id" in fields else ""
+        contexts = _contexts(row, fields["contexts"]) if "contexts" in fields else None
+        claim = _claim(row, fields, mapping, labels, as_of)
+        answer = _answer(row, fields) if contexts and column not in row.fields else None
+        return ClaimRow(number, claim, row_id, contexts, answer)
+    except UsageError as error:
+        return RefusedRow(number, error, row_id)
 
 
 def _claim(

@@ -181,7 +181,12 @@ def rows(path: Path) -> Iterator[Row]:
         return
     for at, text in chain([(number, first)], lines):
         if text.strip():
-            yield _row(_parse(text, path, at), path, at)
+            yield row_of_line(text, path, at)
+
+
+def row_of_line(line: str, path: Path, number: int) -> Row:
+    """The row of one of the JSON lines that ``path`` names; raises UsageError if it is not a JSON object."""
+    return _row(_parse(line, path, number), path, number)
 
 
 def keyed_rows(path: Path) -> Iterator[Row]:
