@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.evidence import Passage, QuoteStatus
+from redargue.evidence import Passage, QuoteStatus, distinct_names
 from redargue.quotes import find_quote
 from support.prose import false_quotation, noise, paragraphs, span
 
@@ -165,3 +165,16 @@ def test_fabricated_negated_foreign_and_stitched_quotations_are_never_accepted()
             if find_quote(quote, (Passage(text=text),)).found:
                 accepted.append((kind, quote, text))
     assert accepted == []
+
+
+def test_documents_of_one_name_get_numbers_and_the_same_document_stays_one() -> None:
+    given = [
+        ("a.txt", "One."),
+        ("a.txt", "Two."),
+        ("a.txt (2)", "Three."),
+        ("a.txt", "One."),
+        ("", "One."),
+        ("", "Two."),
+    ]
+    assert distinct_names(given) == ["a.txt", "a.txt (2)", "a.txt (2) (2)", "a.txt", "", ""]
+    assert distinct_names(("row", str(number)) for number in range(20_000))[-1] == "row (20000)"

@@ -29,6 +29,28 @@ def cut_ends(*, start: bool, end: bool) -> Cut:
     return "start" if start else "end" if end else ""
 
 
+def distinct_names(documents: Iterable[tuple[str, str]]) -> list[str]:
+    """A name for each document, given as name and text: another text of the same name gets a number.
+
+    The documents of one name would count as one source. A second ``report.txt`` is ``report.txt (2)``, unless it has
+    the text of the first and so is the same document. Empty names stay empty.
+    """
+    found: dict[tuple[str, str], str] = {}
+    taken: set[str] = set()
+    numbers: Counter[str] = Counter()
+    names = []
+    for name, text in documents:
+        if (name, text) not in found:
+            distinct = name
+            while name and distinct in taken:
+                numbers[name] += 1
+                distinct = f"{name} ({numbers[name] + 1})"
+            taken.add(distinct)
+            found[name, text] = distinct
+        names.append(found[name, text])
+    return names
+
+
 class Timing(StrEnum):
     """When something was published, relative to a claim's as-of date."""
 

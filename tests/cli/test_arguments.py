@@ -259,6 +259,20 @@ def test_of_an_answer_in_html_the_whole_page_is_checked(tmp_path: Path) -> None:
         assert given.text.endswith(ONE)
 
 
+def test_texts_and_rows_of_one_name_are_sources_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    claim, denial = "The Skerry bridge opened in 1998.", "The Skerry bridge did not open in 1998."
+    for name, text in (("a.jsonl", claim), ("b.jsonl", denial)):
+        (tmp_path / name).write_text(json.dumps({"id": "bridge", "text": text}) + "\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(denial.encode())))
+    given = ["ground", "--method", "single-reader", "-q", "--json", "--labels", "averitec", "--answer", claim]
+    for contexts in ((claim, denial), (claim, "-"), ("a.jsonl", "b.jsonl")):
+        assert run([*given, *(word for context in contexts for word in ("--context", context))]) == 0
+        [found] = json.loads(capfd.readouterr().out)["claims"]
+        assert found["verdict"]["label"] == "Conflicting Evidence/Cherrypicking"
+
+
 def test_a_folder_without_readable_documents_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "c.png").write_bytes(b"\x89PNG")

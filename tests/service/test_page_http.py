@@ -14,6 +14,7 @@ import zipfile
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from html import unescape
+from io import BytesIO
 from pathlib import Path
 
 import httpx2
@@ -28,7 +29,7 @@ from redargue.service.keys import Keys
 from redargue.service.page.frames import outcomes_words
 from redargue.service.page.routes import _waiting
 from redargue.service.page.runs import control
-from redargue.service.page.uploads import read_uploads
+from redargue.service.page.uploads import Uploads, read_uploads
 from redargue.service.page.viewer import create_viewer
 from redargue.service.requests import CheckRequest
 from redargue.verdicts import ErrorInfo
@@ -275,6 +276,31 @@ async def test_a_letter_with_an_attached_picture_is_a_text() -> None:
     letter.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="scan.png")
     read = read_uploads(FormData([("article", UploadFile(io.BytesIO(letter.as_bytes()), filename="mail.eml"))]))
     assert (read.article, read.problems) == (CLAIM, ())
+
+
+def uploads_of(*files: tuple[str, bytes], **kept: list[str]) -> Uploads:
+    chosen = [("files", UploadFile(BytesIO(content), filename=name, size=len(content))) for name, content in files]
+    earlier = [(field, value) for field, values in kept.items() for value in values]
+    return read_uploads(FormData([*earlier, *chosen]))
+
+
+def test_uploaded_documents_of_one_name_are_numbered() -> None:
+    rows = b'{"text": "The fee is 5 euros."}\n{"text": "The fee is 9 euros."}\n'
+    files = (("2023/report.txt", b"It opened."), ("2024/report.txt", b"It closed."), ("fees.jsonl", rows))
+    first = uploads_of(*files)
+    names = ["report.txt", "report.txt (2)", "fees.jsonl", "fees.jsonl (2)"]
+    assert [each.document for each in first.documents] == names
+    keep = [each.model_dump_json() for each in first.documents]
+    again = uploads_of(("2025/report.txt", b"It burned."), ("report.txt", b"It opened."), keep=keep)
+    assert [each.document for each in again.documents] == [*names, "report.txt (3)", "report.txt"]
+
+
+def test_each_unread_file_of_one_name_is_named_until_it_is_given_again() -> None:
+    first = uploads_of(("a/scan.txt", b""), ("b/scan.txt", b""), ("c/scan.txt", b"It opened."))
+    assert [each.file for each in first.unread_files] == ["scan.txt", "scan.txt"]
+    unread = [each.model_dump_json() for each in first.unread_files]
+    again = uploads_of(("a/scan.txt", b"It closed."), unread=unread)
+    assert [each.file for each in again.unread_files] == ["scan.txt"]
 
 
 async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_that_goes_on_without_them() -> None:

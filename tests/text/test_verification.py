@@ -15,6 +15,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, TWO
 from redargue.errors import BadReply, BudgetReached, RecordError, ReplayMiss, UsageError
 from redargue.events import CallFinished, canonical
+from redargue.evidence import Passage
 from redargue.runs.budget import Budget
 from redargue.runs.record import read_events
 from redargue.tasks.answer import AnswerClaim
@@ -186,6 +187,14 @@ async def test_a_language_model_grounds_every_kind_of_text(kind: Any, server: Lo
     assert {quote.source.document for each in report.claims for quote in each.verdict.quotes if quote.source} == {
         "context-1"
     }
+
+
+async def test_a_dialogue_and_a_document_of_the_same_name_are_two_sources() -> None:
+    claim, denial = "The Skerry bridge opened in 1998.", "The Skerry bridge did not open in 1998."
+    documents = [Passage(text=denial, document="context")]
+    given: dict[str, Any] = {"kind": "dialogue", "context": claim, "method": "single-reader", "labels": "averitec"}
+    report = await ground(claim, contexts=documents, **given)
+    assert [each.verdict.label for each in report.claims] == ["Conflicting Evidence/Cherrypicking"]
 
 
 async def test_a_reply_about_a_sentence_that_is_not_there_is_asked_for_again_and_then_an_error(

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,8 +69,7 @@ def ground_answer(
     spec = run_config(options, parameters.SearchParameters(offline=True), record.run)
     spec = spec.updated(offline=offline or not spec.model)  # a named language model may be called
     unread: list[UnreadFile] = []
-    read = partial(_documents, unread=unread, fetch=fetch, offline=offline)
-    documents = list(chain.from_iterable(map(read, context)))
+    documents = _contexts(context, unread, fetch=fetch, offline=offline)
     origin = Origin(name=file_name(answer), unread_files=tuple(unread))
     folder, at_once = record.folder(), options.concurrency
     try:
@@ -94,7 +91,20 @@ def _answer(answer: str, kind: str, question: str, *, fetch: bool, offline: bool
     return read_text(answer, kind, question, "--answer")
 
 
-def _documents(context: str, unread: list[UnreadFile], *, fetch: bool, offline: bool) -> list[Passage]:
+def _contexts(contexts: list[str], unread: list[UnreadFile], *, fetch: bool, offline: bool) -> list[Passage]:
+    """The documents of all --context options; each text has a name of its own."""
+    from redargue.evidence import distinct_names
+
+    found = []
+    for number, context in enumerate(contexts, 1):
+        name = f"context-{number}" if number > 1 else "context"
+        found += _documents(context, name, unread, fetch=fetch, offline=offline)
+    names = distinct_names((document.document, document.text) for document in found)
+    return [document.model_copy(update={"document": name}) for document, name in zip(found, names, strict=True)]
+
+
+def _documents(context: str, name: str, unread: list[UnreadFile], *, fetch: bool, offline: bool) -> list[Passage]:
+    """The documents of a --context option; ``name`` is that of a text without one."""
     from redargue.cli.arguments import fetch_page, is_web_address, named_path, read_argument
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.ingest import as_unread, read_documents
@@ -110,9 +120,9 @@ def _documents(context: str, unread: list[UnreadFile], *, fetch: bool, offline: 
         if re.fullmatch(r"\s*[^\s.!?]+\s*", context):
             hint = "check the path; if this is a text, end it with a full stop"
             raise UsageError(f"no file or folder {context!r}", where="--context", hint=hint)
-        return [Passage(text=context, document="context")]
+        return [Passage(text=context, document=name)]
     if context == "-" or path.is_fifo():
-        return [Passage(text=read_argument(context, "--context"), document="context")]
+        return [Passage(text=read_argument(context, "--context"), document=name)]
     passages = []
     for document in read_documents(path):
         if not isinstance(document, UnreadableFile):

@@ -21,7 +21,7 @@ from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.errors import RecordError, UsageError, problem_location, problem_of
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_names
 from redargue.methods.base import ConfiguredMethod
 from redargue.nli.reader import SENTENCES
 from redargue.nli.session import shared
@@ -239,8 +239,11 @@ def _evidence(
     if text.kind == "summary":
         nearest = nearest_sentences([claim.text for claim in claims], documents, shared())
         return {name: FixedPassages(nearest, name=name, whole=True, about=ABOUT_DOCUMENTS) for name in names}
-    dialogue = [Passage(text=text.context, document="context")] if text.kind == "dialogue" and text.context else []
-    return _only(names, [(*documents, *dialogue)] * len(claims))
+    if text.kind == "dialogue" and text.context:
+        given = [(document.document, "") for document in documents]
+        *_, name = distinct_names([*given, ("context", text.context)])
+        documents = [*documents, Passage(text=text.context, document=name)]
+    return _only(names, [tuple(documents)] * len(claims))
 
 
 def _only(names: Sequence[str], documents: Sequence[Sequence[Passage]]) -> dict[str, FixedPassages]:

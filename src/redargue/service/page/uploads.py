@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from redargue.errors import UnreadableFile, problem_of
-from redargue.evidence import UnreadFile
+from redargue.evidence import UnreadFile, distinct_names
 from redargue.registry import install
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import file_types, read_file
@@ -63,23 +64,37 @@ class _Refused(NamedTuple):
 def read_uploads(form: FormData) -> Uploads:
     """Reads the files of a form; those that cannot be read are named, and the others are kept."""
     documents, problems = _kept(ContextDocument, form.getlist("keep")), []
-    unread = {each.file: each for each in _kept(UnreadFile, form.getlist("unread"))}
-    for upload in _files(form.getlist("files")):
-        unread.pop(_name(upload), None)  # it is given again
+    files = _files(form.getlist("files"))
+    unread = _without(_kept(UnreadFile, form.getlist("unread")), map(_name, files))
+    for upload in files:
+        refused = {}
         for found in _documents(upload):
             if isinstance(found, _Refused):
                 problems.append(found.line)
-                unread[found.file] = found.unread
+                refused[found.file] = found.unread
             else:
                 documents.append(found)
+        unread += refused.values()
+    names = distinct_names((each.document, each.text) for each in documents)
+    documents = [each.model_copy(update={"document": name}) for each, name in zip(documents, names, strict=True)]
     if len(documents) > CONTEXTS:
         why = f"{len(documents)} documents are more than {CONTEXTS}"
         problems.append(f"{why}: add them to a corpus (redargue corpus add FOLDER)")
-        names = [each.document for each in documents[CONTEXTS:]]
-        unread |= {name: UnreadFile(file=name, why=why) for name in names}
+        unread += [UnreadFile(file=name, why=why) for name in dict.fromkeys(names[CONTEXTS:])]
         documents = documents[:CONTEXTS]
-    article, name, refused = _article(form)
-    return Uploads(tuple(documents), article, name, (*problems, *refused), tuple(unread.values()))
+    article, name, of_article = _article(form)
+    return Uploads(tuple(documents), article, name, (*problems, *of_article), tuple(unread))
+
+
+def _without(unread: list[UnreadFile], given: Iterable[str]) -> list[UnreadFile]:
+    """The unread files of an earlier form without those that are given again: one for each name."""
+    again = Counter(given)
+    rest = []
+    for each in unread:
+        again[each.file] -= 1
+        if again[each.file] < 0:
+            rest.append(each)
+    return rest
 
 
 def _article(form: FormData) -> tuple[str, str, list[str]]:
