@@ -47,7 +47,7 @@ def add_documents(
 ) -> None:
     """Add documents that are new or have changed."""
     from redargue.retrieval.corpus.documents import dataset_documents
-    from redargue.retrieval.corpus.ingest import find_files, read_documents
+    from redargue.retrieval.corpus.ingest import find_files, read_documents, without_repeated_ids
 
     started = time.monotonic()
     # Raises for a missing path before any work is done.
@@ -56,7 +56,7 @@ def add_documents(
     unreadable: list[UnreadableFile] = []
 
     def readable() -> Iterator[Document]:
-        for document in chain.from_iterable(sources):
+        for document in without_repeated_ids(chain.from_iterable(sources)):
             if isinstance(document, Exception):
                 unreadable.append(document)
                 typer.echo(f"skipped: {printable(str(document))}", err=True)

@@ -48,6 +48,21 @@ def test_ids_are_relative_to_the_folder_wherever_it_is(folder: Path, store: Path
         assert corpus.revision == first  # a run recorded on one machine is repeated on another
 
 
+@pytest.mark.parametrize("command", ["add", "sync"])
+def test_a_repeated_id_is_refused_and_both_places_are_named(command: str, folder: Path, store: Path) -> None:
+    run(command, folder, "--store", store)
+    other = folder / "rows2.jsonl"
+    other.write_text('{"id": "own", "text": "Another text."}\n{"id": "new", "text": "A new text."}\n')
+    result = run(command, folder, "--store", store, code=3)
+    assert f"duplicate id 'own', first used in '{folder / 'rows.jsonl'}'" in result.stderr
+    assert str(other) in result.stderr
+    with SqliteCorpus(store) as corpus:
+        assert corpus.document("own").text == "Its own id."
+        assert corpus.document("new").text == "A new text."
+    other.write_text('{"id": "own", "text": "Its own id."}\n')  # the same document
+    run(command, folder, "--store", store)
+
+
 def test_new_changed_and_deleted_files_are_listed(folder: Path, store: Path) -> None:
     run("sync", folder, "--store", store)
     (folder / "bridge.txt").write_text("The bridge was built in 1895.")

@@ -110,6 +110,22 @@ def read_documents(path: Path) -> Iterator[Document | UnreadableFile]:
     return (document for file in find_files(path) for document in _read_inside(file, path))
 
 
+def without_repeated_ids(documents: Iterable[Document | UnreadableFile]) -> Iterator[Document | UnreadableFile]:
+    """The documents, with an error for each that has the id of an earlier one and other content."""
+    seen: dict[str, tuple[str, str]] = {}
+    for document in documents:
+        if isinstance(document, UnreadableFile):
+            yield document
+            continue
+        content = document.sha256
+        first, place = seen.setdefault(document.id, (content, document.path))
+        if content == first:
+            yield document
+        else:
+            what = f"duplicate id {document.id!r}, first used in {place!r}"
+            yield UnreadableFile(what, where=document.path, hint="give each document an id of its own")
+
+
 def _read_inside(file: Path, folder: Path) -> Iterator[Document | UnreadableFile]:
     """Reads a file unless it is a link out of the folder that was named: a stranger's folder can link to any file."""
     if file != folder and not file.resolve().is_relative_to(folder.resolve()):

@@ -19,7 +19,7 @@ from redargue.files import make_folder, make_private
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.base import Added, Corpus
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.ingest import read_documents
+from redargue.retrieval.corpus.ingest import read_documents, without_repeated_ids
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
 
 
@@ -56,12 +56,10 @@ def sync_folder(
     unreadable: list[UnreadableFile] = []
 
     def entering() -> Iterator[Document]:
-        for document in read_documents(root):
+        for document in without_repeated_ids(_relative_documents(root)):
             if isinstance(document, UnreadableFile):
                 unreadable.append(document)
                 continue
-            id_ = _relative(document.id, document.path, root)
-            document = document.model_copy(update={"id": id_})
             if document.id in known and document.id not in mine:
                 what = f"{document.id!r} is also the id of a document from elsewhere: {known[document.id] or 'no file'}"
                 raise UsageError(what, hint="give the folder a corpus of its own: --store PATH")
@@ -92,6 +90,14 @@ def sync_folder(
         kept=tuple(sorted(kept)),
         unreadable=tuple((error.where, error.what) for error in unreadable),
     )
+
+
+def _relative_documents(root: Path) -> Iterator[Document | UnreadableFile]:
+    """The documents of a folder, with ids relative to it."""
+    for document in read_documents(root):
+        if isinstance(document, Document):
+            document = document.model_copy(update={"id": _relative(document.id, document.path, root)})
+        yield document
 
 
 def _relative(id_: str, path: str, root: Path) -> str:
