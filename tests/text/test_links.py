@@ -34,6 +34,9 @@ A, B = "https://a.example/page", "https://b.example/x_(y)"
         (f"It is so [3][1].\n\n[1]: {A}\n", "It is so [3].\n\n", {"It is so": [A]}),  # nothing defines [3]
         (f"[It][1][2] is so.\n\n[1]: {A}\n[2]: {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
         (f"In [1998][^1] it is so.\n\n[^1]: {A}\n", "In 1998 it is so.\n\n", {"In 1998": [A]}),
+        (f"It is so [1].\n\n[1]: {A}\n[1]: {B}\n", "It is so.\n\n", {"It is so": [A]}),  # as in CommonMark
+        (f"It is so [1].\n\nSources\n1. Report, {A} and {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"It is so [1].\n\n[1]: Report, {A} (archived: {B}).\n", "It is so.\n\n", {"It is so": [A, B]}),
         (f"It is so {A} and {B}.", "It is so  and.", {"It is so": [A, B]}),
         ("It is so [1]. ftp://a.example", "It is so [1]. ftp://a.example", {}),
         (f"![A map]({A}) It is so.", "A map It is so.", {}),

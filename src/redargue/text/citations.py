@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -62,7 +62,7 @@ class _Patterns(NamedTuple):
 def _patterns(*more: str) -> _Patterns:
     """For addresses, and what else may be in their place, except among bare addresses."""
     target, shortest = ("|".join((address, *more)) for address in (_ADDRESS, f"{_ADDRESS}?"))
-    end = rf"(?P<title>[^\n]*?)<?(?P<url>{target})>?[ \t]*(?:[\"'(][^\n]*)?$\n?"
+    end = rf"(?P<title>[^\n]*?)<?(?P<url>{target})>?[ \t]*(?P<rest>(?:[\"'(][^\n]*)?)$\n?"
     return _Patterns(
         re.compile(rf"^[ \t]*\[\^?(?P<name>[^\]\n]{{1,40}})\]:?[ \t]+{end}", re.MULTILINE),
         re.compile(rf"^[ \t]*(?P<name>\d{{1,3}})[.)][ \t]+{end}", re.MULTILINE),
@@ -127,12 +127,23 @@ def read_links(text: str, *, files: bool = False) -> LinkedText:
     return _tidied("".join(pieces), links)
 
 
-def _defined(text: str, patterns: _Patterns) -> tuple[str, dict[str, str]]:
-    """The text without the lines that define references, and the addresses by name."""
+_Definitions = Mapping[str, tuple[str, ...]]  # the addresses of a reference, by its name
+
+
+def _defined(text: str, patterns: _Patterns) -> tuple[str, _Definitions]:
+    """The text without the lines that define references, and the addresses of these lines by name.
+
+    Of two lines that define one name, the first counts, as in CommonMark.
+    """
     *_, heading = [None, *_SOURCES.finditer(text)]
     body, sources = (text[: heading.start()], text[heading.end() :]) if heading else (text, "")
     found = [*patterns.definition.finditer(text), *patterns.numbered.finditer(sources)]
-    definitions = {match["name"].casefold(): _trimmed(match["url"]) for match in found}
+    definitions: dict[str, tuple[str, ...]] = {}
+    for match in found:
+        urls = map(
+            _trimmed, [*re.findall(_ADDRESS, match["title"]), match["url"], *re.findall(_ADDRESS, match["rest"])]
+        )
+        definitions.setdefault(match["name"].casefold(), tuple(dict.fromkeys(urls)))
     rest = patterns.numbered.sub("", patterns.definition.sub("", sources))
     body = patterns.definition.sub("", body)
     if heading and (rest.strip() or not definitions):  # other text follows the list, or it is not a list
@@ -141,7 +152,7 @@ def _defined(text: str, patterns: _Patterns) -> tuple[str, dict[str, str]]:
 
 
 def _parts(
-    text: str, definitions: dict[str, str], link_pattern: re.Pattern[str]
+    text: str, definitions: _Definitions, link_pattern: re.Pattern[str]
 ) -> Iterator[str | tuple[str, list[str]]]:
     """Pieces of the text, and links as their words and addresses."""
     end = at = 0
@@ -162,14 +173,14 @@ def _parts(
             if any(name not in definitions for name in names):
                 at = stop
                 continue
-            link = (words, [definitions[name] for name in names])
+            link = (words, [url for name in names for url in definitions[name]])
         yield text[end:start]
         yield link
         end = at = stop
     yield text[end:]
 
 
-def _reference(match: re.Match[str], definitions: dict[str, str]) -> tuple[str, list[str], int]:
+def _reference(match: re.Match[str], definitions: _Definitions) -> tuple[str, list[str], int]:
     """The words of a reference, the names that it refers to, and its end; of "[1][2]", only "[1]"."""
     words, full = match["referring"] or "", match["full"] or ""
     names = re.split(r"\s*[,;]\s*\^?", (words or match["short"]).removeprefix("^").casefold())
