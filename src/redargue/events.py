@@ -60,6 +60,7 @@ class EvidenceFound(_AgentEvent):
     Attributes:
         left_out: number of passages that were not published in time.
         unread: number of passages that the backend cannot read, by language (ISO 639-1; ``und``: unknown).
+        whole: whether the passages are all that the tool has for the claim, whatever the query.
     """
 
     kind: Literal["evidence_found"] = "evidence_found"
@@ -68,6 +69,7 @@ class EvidenceFound(_AgentEvent):
     passages: tuple[Passage, ...]
     left_out: dict[Omission, int] = Field(default_factory=dict)
     unread: dict[str, int] = Field(default_factory=dict)
+    whole: bool = detail(False)
     key: str
     requests: int = 1
     usd: float = 0.0

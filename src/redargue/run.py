@@ -296,7 +296,8 @@ class Run:
         passages, unread = in_english(passages) if self._english_only else (passages, {})
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
         counts = {"requests": max(int(not looks_up), account.requests), "usd": account.usd}
-        found = EvidenceFound(**facts, **counts, passages=kept, left_out=left_out, unread=unread)
+        whole = getattr(self.tools.get(facts["tool"]), "whole", False)
+        found = EvidenceFound(**facts, **counts, passages=kept, left_out=left_out, unread=unread, whole=whole)
         return self._finish_search(found)
 
     def _finish_search(self, event: _SearchEvent) -> _SearchEvent:

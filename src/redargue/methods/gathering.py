@@ -8,8 +8,8 @@ from math import ceil
 from typing import TypeVar
 
 from redargue.concurrency import gather_or_cancel
-from redargue.events import EvidenceChosen, QueryWritten
-from redargue.evidence import Passage
+from redargue.events import EvidenceChosen, EvidenceFound, QueryWritten
+from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
 
@@ -22,6 +22,7 @@ async def gather_documents(
     """Searches for all queries concurrently with all of the agent's tools, and chooses among the results.
 
     Every search requests ``snippets`` results, so that others can replace a document that is found twice.
+    What a tool returns whatever the query is, or beyond what was requested, is chosen whole.
 
     Args:
         snippets: passages for the whole claim; each query gets ``snippets / query_count`` of them, rounded up.
@@ -30,11 +31,19 @@ async def gather_documents(
     queries = tuple(dict.fromkeys(queries))
     for query in queries:
         method.run.emit(QueryWritten(agent=agent.name, round=0, query=query))
-    searches = ((query, tool) for query in queries for tool in agent.tools)
-    found = await gather_or_cancel(agent.search(query, snippets, tool=tool) for query, tool in searches)
-    tools = len(agent.tools)
-    rankings = [merged(found[start : start + tools]) for start in range(0, len(found), tools)]  # one for each query
-    chosen = tuple(distinct_documents(rankings, ceil(snippets / query_count)))
+    searches = [(query, tool) for query in queries for tool in agent.tools]
+    results = await gather_or_cancel(agent.search(query, snippets, tool=tool) for query, tool in searches)
+    answers = [event for event in method.run.events if isinstance(event, EvidenceFound)]
+    whole_tools = {event.tool for event in answers if event.whole}
+    whole: list[Passage] = []
+    ranked: dict[str, list[tuple[Passage, ...]]] = {query: [] for query in queries}
+    for (query, tool), result in zip(searches, results, strict=True):
+        if tool in whole_tools or len(result) > snippets:
+            whole += result
+        else:
+            ranked[query].append(result)
+    rankings = (merged(of_query) for of_query in ranked.values())
+    chosen = distinct_passages((*whole, *distinct_documents(rankings, ceil(snippets / query_count))))
     shas = tuple(passage.sha256 for passage in chosen)
     method.run.emit(EvidenceChosen(agent=agent.name, round=0, passages=shas))
     return chosen

@@ -28,6 +28,7 @@ from redargue.methods.dual_position.tasks import (
 from redargue.methods.gathering import distinct_documents, merged
 from redargue.nli.backend import quotations_of
 from redargue.reports.phrases import how_decided
+from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.run import Run
 from redargue.tasks.answer import Argument
 from redargue.tasks.query import OtherAnswer
@@ -364,6 +365,18 @@ def test_results_of_two_tools_are_merged_and_a_place_is_filled_from_the_next_hit
 def test_where_there_is_only_one_document_its_further_pieces_are_read() -> None:
     pieces = [Passage(text=f"Piece {number}.", document="the only one") for number in range(5)]
     assert list(distinct_documents([pieces, pieces], 2)) == pieces[:4]
+
+
+@pytest.mark.parametrize("method", ["dual-position", "markov-debate"])
+@pytest.mark.parametrize("snippets", [4, 10])
+async def test_what_a_tool_returns_whatever_the_query_is_read_whole(method: str, snippets: int) -> None:
+    sentences = [Passage(text=f"Sentence {number}.", document="the text", start=number) for number in range(10)]
+    tools = {name: FixedPassages([sentences], name=name, whole=True).for_claim(0) for name in ("corpus", "keywords")}
+    run = Run(ScriptedBackend(script()), tools, clock=CLOCK)
+    await configure(method, "hardened", {"snippets": snippets}).verify(CLAIM, run)
+    chosen = [event.passages for event in run.events if isinstance(event, EvidenceChosen)]
+    assert chosen
+    assert set(chosen) == {tuple(passage.sha256 for passage in sentences)}
 
 
 @pytest.mark.parametrize("snippets", [1, 3])
