@@ -152,7 +152,8 @@ async def _read_ahead(
 ) -> Openings:
     if not (method.kind.reads_ahead and claims):
         return ()
-    run.tools = {name: source.for_all() for name, source in evidence.items()}
+    texts = [claim.text for claim in claims]
+    run.tools = {name: source.for_all(texts) for name, source in evidence.items()}
     return await method.read_ahead(claims, run)
 
 

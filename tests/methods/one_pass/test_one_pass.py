@@ -14,11 +14,12 @@ from redargue import Grounder, ground, replay, verify
 from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, RecordError
 from redargue.events import CallFinished, StageEnded
+from redargue.evidence import Passage
 from redargue.methods.one_pass.tasks import Answers, ClaimReading, ClaimReadings, ReadClaims
 from redargue.runs.record import read_events
 from redargue.tasks.answer import Answer
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
-from redargue.tasks.score import ReaderAnswer
+from redargue.tasks.score import ReaderAnswer, ReadPassages
 from redargue.text.report import Report
 from support.debates import CLAIM, CLOCK, ShelfTool, answer, script
 from support.loopback import Loopback
@@ -137,6 +138,42 @@ async def test_a_quotation_of_a_passage_that_only_another_claim_found_is_located
     first = report.claims[0].verdict
     assert first.label == "SUPPORTS"
     assert LAMPS[28] in [quote.text for quote in first.quotes if quote.found]
+
+
+async def test_all_nearest_sentences_of_a_summary_s_claims_are_read() -> None:
+    document = [f"Lamp {number} was lit in hall {number}, which is cold." for number in range(1, 41)]
+    claims = LAMPS[:3]
+    seen: list[Passage] = []
+
+    def read(task: ReadClaims, call: object) -> Answers:
+        seen.extend(task.passages)
+        return Answers(answers=tuple(answer(OPEN) for _ in task.claims))
+
+    lines = {"ReadClaims": read, "ReadPassages": NOTHING}
+    backend = ScriptedBackend({**script(**lines), ExtractClaims: extracted})
+    await ground(" ".join(claims), contexts=[" ".join(document)], backend=backend, method="one-pass", kind="summary")
+    beside = {passage.text for task, _ in backend.calls if isinstance(task, ReadPassages) for passage in task.passages}
+    assert len(beside) >= 10
+    assert {passage.text for passage in seen} == beside
+
+
+async def test_each_claim_is_read_beside_its_best_passage() -> None:
+    filler = "The old station has a roof of red tiles, and nobody counts them. " * 12
+    beside: list[tuple[int, int]] = []
+
+    def read(task: ReadClaims, call: object) -> Answers:
+        texts = " ".join(passage.text for passage in task.passages)
+        beside.append((len(task.claims), sum(claim.text in texts for claim in task.claims)))
+        return Answers(answers=tuple(answer("SUPPORTS", claim.text) for claim in task.claims))
+
+    backend = ScriptedBackend({**script(ReadClaims=read, ReadPassages=READS), ExtractClaims: extracted})
+    contexts = [f"{lamp} {filler}" for lamp in LAMPS[:20]]
+    settings = {"characters": 6_000}
+    report = await ground(
+        " ".join(LAMPS[:20]), contexts=contexts, backend=backend, method="one-pass", settings=settings
+    )
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * 20
+    assert beside == [(5, 5)] * 4
 
 
 async def test_a_reading_that_cannot_be_read_decides_nothing() -> None:

@@ -38,7 +38,8 @@ class OnePassSettings(SearchSettings):
         tools: each is searched for every claim.
         top_k: passages per claim and tool.
         claims: most claims of one reading.
-        characters: of the passages of one reading; the best of each claim come first.
+        characters: of the passages of one reading; the best of each claim come first, and where they
+            have no room, the claims are read in several readings.
         small_reader: whether the small reader reads each claim too; what it contradicts is passed on to the pair.
         least_support: the small reader's probability, in [0, 1], below which it finds no support in what is quoted. At
             0.1, beside the nearest sentence of their documents, go on 6 of 100 true claims, 21 false and 43 open ones
@@ -168,7 +169,31 @@ async def _search_and_read(
     claims: Sequence[Claim], settings: OnePassSettings, reader: Agent
 ) -> Sequence[Answer | None]:
     found = await gather_or_cancel(reader.search(claim.text, settings.top_k) for claim in claims)
-    return await _read(claims, tuple(_within(found, settings.characters)), settings, reader)
+    return await _read_with_room(claims, found, settings, reader)
+
+
+async def _read_with_room(
+    claims: Sequence[Claim], found: Sequence[tuple[Passage, ...]], settings: OnePassSettings, reader: Agent
+) -> Sequence[Answer | None]:
+    """The answers of one reading, or of smaller ones that leave out nothing that their claims need.
+
+    Where a single claim has no room, :meth:`OnePass.check` reads it beside all of its passages.
+    """
+    shown = tuple(_within(found, settings.characters))
+    needed = chain.from_iterable(_needed(passages, settings) for passages in found)
+    if {passage.sha256 for passage in needed} <= {passage.sha256 for passage in shown}:
+        return await _read(claims, shown, settings, reader)
+    if len(claims) == 1:
+        return (None,)
+    middle = len(claims) // 2
+    parts = (claims[:middle], found[:middle]), (claims[middle:], found[middle:])
+    read = await gather_or_cancel(_read_with_room(*part, settings, reader) for part in parts)
+    return tuple(chain.from_iterable(read))
+
+
+def _needed(passages: tuple[Passage, ...], settings: OnePassSettings) -> tuple[Passage, ...]:
+    """The best passage of a claim; all of them where the tools returned more than was requested."""
+    return passages if len(passages) > settings.top_k * len(settings.tools) else passages[:1]
 
 
 async def _read(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from typing import ClassVar, NamedTuple, Self
@@ -157,19 +157,37 @@ class FixedPassages:
     def for_claim(self, item: int) -> FixedPassagesTool:
         return FixedPassagesTool(self, self._passages[item], whole=self.whole)
 
-    def for_all(self) -> FixedPassagesTool:
-        """A tool that searches the passages of all claims."""
-        return FixedPassagesTool(self, tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._passages)))))
+    def for_all(self, claims: Sequence[str] = ()) -> FixedPassagesTool:
+        """A tool for all claims: their passages are searched; if ``whole``, those of the queried claim are returned.
+
+        Args:
+            claims: the text of each claim.
+        """
+        passages = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._passages))))
+        by_claim = dict(zip(claims, self._passages, strict=False))
+        return FixedPassagesTool(self, passages, whole=self.whole, by_claim=by_claim)
 
 
 class FixedPassagesTool:
-    """Searches one claim's passages."""
+    """Searches one claim's passages, or those of all claims.
+
+    Args:
+        whole: a search returns all passages, or those that ``by_claim`` has for the query.
+        by_claim: passages by the text of their claim.
+    """
 
     online: ClassVar[bool] = False
 
-    def __init__(self, source: FixedPassages, passages: tuple[Passage, ...], *, whole: bool = False) -> None:
+    def __init__(
+        self,
+        source: FixedPassages,
+        passages: tuple[Passage, ...],
+        *,
+        whole: bool = False,
+        by_claim: Mapping[str, tuple[Passage, ...]] | None = None,
+    ) -> None:
         self.name, self.revision, self.about = source.name, source.revision, source.about
-        self.whole, self._encoder, self._passages = whole, source.encoder, passages
+        self.whole, self._encoder, self._passages, self._by_claim = whole, source.encoder, passages, by_claim or {}
 
     @cached_property
     def _pieces(self) -> list[_Piece]:
@@ -191,7 +209,8 @@ class FixedPassagesTool:
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         if self.whole:
-            return tuple(passage.model_copy(update={"rank": rank}) for rank, passage in enumerate(self._passages, 1))
+            passages = self._by_claim.get(query, self._passages)
+            return tuple(passage.model_copy(update={"rank": rank}) for rank, passage in enumerate(passages, 1))
         return await asyncio.to_thread(self._ranked, query, k)
 
     def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
