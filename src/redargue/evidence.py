@@ -184,6 +184,11 @@ class Passage(Source):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
+    def content(self) -> tuple[str, str]:
+        """Its title and its text: the same text under another title can be about something else."""
+        return self.title, self.text
+
+    @property
     def starts_cut(self) -> bool:
         return self.cut in ("start", "both")
 
@@ -241,8 +246,8 @@ class Recalled(Frozen):
 
 
 def distinct_passages(passages: Iterable[Passage]) -> tuple[Passage, ...]:
-    """The passages in the order in which each text first occurs; of those with one text the last."""
-    return tuple({passage.sha256: passage for passage in passages}.values())
+    """The passages in the order in which each title and text first occur; of equal ones the last."""
+    return tuple({passage.content: passage for passage in passages}.values())
 
 
 def first_in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[Omission, int]]:

@@ -60,6 +60,15 @@ async def test_another_year_is_refuted_and_another_subject_is_not() -> None:
     assert answer.label == "NOT ENOUGH INFO"
 
 
+async def test_one_text_under_two_titles_is_read_under_both_in_any_order() -> None:
+    plans = [Passage(text="The monthly fee is 5 euros.", title=f"{name} plan") for name in ("Basic", "Family")]
+    for passages in (plans, plans[::-1]):
+        for plan in plans:
+            claim = Claim(text=f"The monthly fee of the {plan.title} is 5 euros.")
+            (answer,) = await ask(AnswerClaim(claim=claim, passages=tuple(passages)))
+            assert answer.label == "SUPPORTS"
+
+
 async def test_without_documents_it_does_not_know_and_hears_what_others_quote() -> None:
     (answer,) = await ask(AnswerClaim(claim=CLAIM, has_tool=False))
     assert answer.label == "NOT ENOUGH INFO"

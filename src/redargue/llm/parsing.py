@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from redargue.claims import Claim, Frozen
 from redargue.errors import problem_location
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_passages
 from redargue.tasks.answer import with_quoted_reasons
 from redargue.tasks.base import AnyTask, Exchange
 
@@ -84,8 +84,7 @@ def passages_in(value: Any) -> tuple[Passage, ...]:
         value = tuple(getattr(value, name) for name in type(value).model_fields)
     if not isinstance(value, tuple):
         return ()
-    found = (passage for item in value for passage in passages_in(item))
-    return tuple({passage.sha256: passage for passage in found}.values())
+    return distinct_passages(passage for item in value for passage in passages_in(item))
 
 
 def material_of(task: BaseModel) -> str:

@@ -44,7 +44,7 @@ class Agent:
         self.asks_once = asks_once
         self.tools, self._tasks = tuple(dict.fromkeys(tools)), tasks
         self.answers: list[Frozen] = []
-        self._read: dict[str, Passage] = {}
+        self._read: dict[tuple[str, str], Passage] = {}  # by title and text
         self._query = ""
         self._shown: dict[tuple[str, str], tuple[Passage, ...]] = {}  # by tool and query
 
@@ -108,7 +108,7 @@ class Agent:
         )
         passages = distinct_passages(chain.from_iterable(results))
         for passage in passages:
-            self._read.setdefault(passage.sha256, passage)
+            self._read.setdefault(passage.content, passage)
         return passages
 
     def search_failed(self, query: str) -> bool:
@@ -128,7 +128,7 @@ class Agent:
         if len(results) > requested:  # the tool returns everything that it has for the claim
             return results
 
-        known = {passage.sha256 for passage in shown}
-        further = tuple(passage for passage in results if passage.sha256 not in known)[:k] or results[:k]
+        known = {passage.content for passage in shown}
+        further = tuple(passage for passage in results if passage.content not in known)[:k] or results[:k]
         self._shown[tool, query] = distinct_passages((*shown, *further))
         return further

@@ -57,7 +57,7 @@ def merged(rankings: Iterable[Iterable[Ranked]]) -> Iterator[Ranked]:
 def distinct_documents(rankings: Iterable[Iterable[Passage]], limit: int) -> Iterator[Passage]:
     """Yields at most ``limit`` passages of each ranking, first those of documents that have not occurred before."""
     seen: set[str] = set()
-    taken: set[str] = set()
+    taken: set[tuple[str, str]] = set()
     for ranking in rankings:
         first: list[Passage] = []
         further: list[Passage] = []
@@ -65,10 +65,10 @@ def distinct_documents(rankings: Iterable[Iterable[Passage]], limit: int) -> Ite
             document = _document_of(passage)
             (further if document in seen else first).append(passage)
             seen.add(document)
-        new = {passage.sha256: passage for passage in (*first, *further) if passage.sha256 not in taken}
-        chosen = list(new.values())[:limit]
+        new = [passage for passage in (*first, *further) if passage.content not in taken]
+        chosen = distinct_passages(new)[:limit]
         seen -= {_document_of(passage) for passage in first if passage not in chosen}
-        taken.update(passage.sha256 for passage in chosen)
+        taken.update(passage.content for passage in chosen)
         yield from chosen
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from redargue.claims import Meaning
-from redargue.evidence import Passage, Recalled
+from redargue.evidence import Passage, Recalled, distinct_passages
 from redargue.nli.backend import EmbeddedBackend, compose_answer, open_words, quotations_of
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import OtherAnswer
@@ -37,7 +37,7 @@ def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
 def passages_read(memory: Iterable[Recalled], steps: Iterable[PastStep]) -> tuple[Passage, ...]:
     passages = [item.passage for item in memory if item.status == "ok"]
     passages += [passage for step in steps for passage in step.passages]
-    return tuple({passage.sha256: passage for passage in passages}.values())
+    return distinct_passages(passages)
 
 
 def _new_calls(task: StepTask, passages: tuple[Passage, ...], answer: Answer) -> Iterator[ToolCall]:

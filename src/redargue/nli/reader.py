@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference
 from redargue.claims import FEVER, LabelSet, Meaning
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_passages
 from redargue.nli import lexical
 from redargue.nli.aggregation import (
     FAR,
@@ -334,7 +334,7 @@ class Reader:
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
         candidates: list[Candidate] = []
         compared, comparisons = [], []
-        for passage in {passage.sha256: passage for passage in passages}.values():
+        for passage in distinct_passages(passages):
             texts, nearest = self._nearest(claim, passage)
             if not texts:
                 continue

@@ -144,7 +144,7 @@ class NumberedDocuments:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._numbers: dict[str, int] = {}  # by document
-        self._shown: set[str] = set()  # sha256 of texts
+        self._shown: set[tuple[str, str]] = set()  # titles and texts
 
     def shown(self, passages: tuple[Passage, ...]) -> str:
         """The documents of one observation, or a note that there are none."""
@@ -154,8 +154,8 @@ class NumberedDocuments:
 
     def _one(self, excerpts: tuple[Passage, ...]) -> str:
         number = self._numbers.setdefault(document_key(excerpts[0]), len(self._numbers) + 1)
-        new = tuple(passage for passage in excerpts if passage.sha256 not in self._shown)
-        self._shown.update(passage.sha256 for passage in new)
+        new = tuple(passage for passage in excerpts if passage.content not in self._shown)
+        self._shown.update(passage.content for passage in new)
         return document(new, number) if new else f"[{number}] again"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
 from redargue.claims import Frozen, Meaning
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_passages
 from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask
 from redargue.tasks.base import lines
 from redargue.tasks.documents import claim_section, document_key, document_numbers, documents, numbers_of
@@ -103,7 +103,7 @@ class JudgeDebate(LabelledTask):
     def _debate(self) -> str:
         """Every document once, then the answers, and how the last round ended."""
         read = (passage for turn in self.history for passage in turn.passages)
-        shown = tuple({passage.sha256: passage for passage in read}.values())
+        shown = distinct_passages(read)
         found = f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found."
         numbers, answers = document_numbers(shown), []
         first: dict[tuple[str, str], int] = {}  # round in which a debater first gave an answer

@@ -45,6 +45,14 @@ async def test_short_passages_are_whole_and_a_piece_of_another_takes_no_place() 
     assert {passage.text for passage in found} == {abstract.text, other.text}
 
 
+@pytest.mark.parametrize("encoder", [None, Embedder()])
+async def test_one_text_under_two_titles_is_two_passages(encoder: Embedder | None) -> None:
+    plans = [Passage(text="The monthly fee is 5 euros.", title=f"{name} plan") for name in ("Basic", "Family")]
+    tool = FixedPassages([(*plans, plans[0])], encoder=encoder).for_claim(0)
+    found = await tool.search("monthly fee of the Family plan", 3, search=Search())
+    assert [each.title for each in found] == ["Family plan", "Basic plan"]
+
+
 async def test_a_part_of_a_passage_is_marked_as_cut_and_keeps_the_marks_of_the_passage() -> None:
     sentences = [f"Sentence {number} is about the {'bridge' if number == 40 else 'reef'}." for number in range(90)]
     page = Passage(title="A", text=" ".join(sentences))

@@ -181,7 +181,7 @@ async def _read_with_room(
     """
     shown = tuple(_within(found, settings.characters))
     needed = chain.from_iterable(_needed(passages, settings) for passages in found)
-    if {passage.sha256 for passage in needed} <= {passage.sha256 for passage in shown}:
+    if {passage.content for passage in needed} <= {passage.content for passage in shown}:
         return await _read(claims, shown, settings, reader)
     if len(claims) == 1:
         return (None,)

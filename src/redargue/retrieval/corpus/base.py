@@ -69,7 +69,7 @@ def merged_passages(hits: Hits, query: str, k: int) -> tuple[Passage, ...]:
                 results = [result for result in results if result not in others]
                 continue
             new = _result(hit, uncovered(span, [result.span for result in touched]), query)
-            if new.passage.text and all(new.passage.text != result.passage.text for result in results):
+            if new.passage.text and all(new.passage.content != result.passage.content for result in results):
                 results.append(new)
                 if len(results) == k:
                     break

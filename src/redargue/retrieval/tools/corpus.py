@@ -191,15 +191,18 @@ class FixedPassagesTool:
 
     @cached_property
     def _pieces(self) -> list[_Piece]:
-        """Short passages whole, longer ones in chunks; without those whose text another one contains."""
-        pieces: dict[str, _Piece] = {}
+        """Short passages whole, longer ones in chunks; without those whose text another one contains.
+
+        The same text under two titles is two pieces.
+        """
+        pieces: dict[tuple[str, str], _Piece] = {}
         for number, passage in enumerate(self._passages):
             others = self._passages[:number] + self._passages[number + 1 :]
             if any(passage.text in other.text != passage.text and other.title == passage.title for other in others):
                 continue
             whole = [Chunk(start=0, end=len(passage.text), text=passage.text)]
             for chunk in whole if len(passage.text) <= WHOLE_LENGTH else chunks(passage.text):
-                pieces.setdefault(chunk.text, _Piece(number, passage, chunk))
+                pieces.setdefault((passage.title, chunk.text), _Piece(number, passage, chunk))
         return list(pieces.values())
 
     @property
@@ -235,7 +238,7 @@ class _Piece(NamedTuple):
 
 
 def _hit(piece: _Piece, score: float) -> Hit:
-    text, source = piece.passage.text, {"document": str(piece.number)}
+    text, source = piece.passage.text, {"document": str(piece.number), "title": piece.passage.title}
     start, end, page = piece.chunk.start, piece.chunk.end, partial(page_in, text)
     return Hit(source, start, end, score, len(text), lambda first, last: text[first:last], page)
 
