@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
@@ -13,7 +16,7 @@ from redargue.claims import Claim
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.nli.session import Embedder
+from redargue.nli.session import Embedder, Floats
 from redargue.retrieval.tools.base import CachedTool, PerClaim, Search, tools
 from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.run import Run
@@ -51,6 +54,32 @@ async def test_one_text_under_two_titles_is_two_passages(encoder: Embedder | Non
     tool = FixedPassages([(*plans, plans[0])], encoder=encoder).for_claim(0)
     found = await tool.search("monthly fee of the Family plan", 3, search=Search())
     assert [each.title for each in found] == ["Family plan", "Basic plan"]
+
+
+class Medical:
+    """Knows which texts are about medicine."""
+
+    name = "medical"
+
+    def __init__(self) -> None:
+        self.most = 0  # texts of one call
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        self.most = max(self.most, len(texts))
+        medical = [bool(re.search("doctor|physician", text.lower())) for text in texts]
+        return np.array([[float(yes), float(not yes)] for yes in medical], np.float32)
+
+
+@pytest.mark.parametrize("count", [120, 1_100])
+async def test_a_paraphrase_is_found_behind_many_other_passages(count: int) -> None:
+    others = [f"The lamp in street {number} was repaired by the council." for number in range(count)]
+    meant = [f"Physician {number} prescribes aspirin after a heart attack." for number in range(3)]
+    encoder = Medical()
+    passages = [Passage(text=text) for text in (*others, *meant)]
+    tool = FixedPassages([passages], encoder=encoder).for_claim(0)
+    found = await tool.search("doctors medicate cardiac arrest", 3, search=Search())
+    assert found[0].text in meant
+    assert encoder.most <= 1 + 1_000
 
 
 async def test_a_part_of_a_passage_is_marked_as_cut_and_keeps_the_marks_of_the_passage() -> None:

@@ -122,7 +122,8 @@ def _document(passage: Passage) -> str:
     return passage.document or passage.sha256
 
 
-_DEPTH_BY_WORDS = 50  # chunks of the ranking by words that the ranking by meaning reads
+_RANKED = 50  # chunks of each ranking of fixed passages
+_MOST_ENCODED = 1_000  # chunks that the ranking by meaning reads
 
 
 _BY_BOTH = "passages found for the claim earlier, ranked by meaning and by the words of the query"
@@ -219,16 +220,23 @@ class FixedPassagesTool:
     def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
         pieces = self._pieces
         texts = [(piece.passage.title, piece.chunk.text) for piece in pieces]
-        by_words = [index for index, _ in ranked_by_words(texts, query, _DEPTH_BY_WORDS)]
+        by_words = [index for index, _ in ranked_by_words(texts, query, _RANKED)]
         ranking = [(index, 1 / rank) for rank, index in enumerate(by_words, 1)]
         if self._encoder and pieces:
-            read = list(dict.fromkeys([*by_words, *range(len(pieces))]))[:_DEPTH_BY_WORDS]
+            read = _read_by_meaning(by_words, len(pieces))
             vectors = self._encoder.encode([query, *(f"{texts[index][0]}. {texts[index][1]}" for index in read)])
-            by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], _DEPTH_BY_WORDS)]
+            by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], _RANKED)]
             ranking = fuse(by_meaning, by_words)
         hits = (_hit(pieces[index], score) for index, score in ranking)
         merged = merged_passages(hits, query, k) if k > 0 else ()
         return tuple(_as_found(self._passages[int(passage.document)], passage) for passage in merged)
+
+
+def _read_by_meaning(by_words: Sequence[int], count: int) -> list[int]:
+    """The indices of the chunks that are encoded: all; of more than are read, those by words and others all over."""
+    others = sorted(set(range(count)) - set(by_words))
+    room = min(_MOST_ENCODED - len(by_words), len(others))
+    return [*by_words, *(others[place * len(others) // room] for place in range(room))]
 
 
 class _Piece(NamedTuple):
