@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,19 @@ async def test_what_decides_the_query_moves_up_by_a_little(store: Path) -> None:
 
 async def test_as_many_as_asked_for_and_nothing_where_nothing_is_found(store: Path) -> None:
     assert len(await found(store, "lit", k=1)) == 1
+
+
+async def test_several_passages_of_one_document_are_returned(tmp_path: Path) -> None:
+    paragraphs = [f"Nothing of note happened in year {number}. " * 20 for number in range(40)]
+    for place, event in ((5, "planned"), (20, "lit"), (35, "closed")):
+        paragraphs[place] += f"The lighthouse was {event} then."
+    with open_corpus(tmp_path / "one.db", write=True, embedder=WordEncoder()) as corpus:
+        corpus.add([Document(id="d", title="Chronicle", text="\n\n".join(paragraphs))])
+        passages = await RerankedTool(corpus, Reading("closed")).search("lighthouse", 5, search=Search())  # type: ignore[arg-type]
+    text = " ".join(passage.text for passage in passages)
+    assert all(f"The lighthouse was {event} then." in text for event in ("planned", "lit", "closed"))
+    ends = sorted((passage.start, passage.start + len(passage.text)) for passage in passages)
+    assert all(end <= start for (_, end), (start, _) in pairwise(ends))
 
 
 async def test_other_weights_are_another_revision(store: Path) -> None:

@@ -67,7 +67,7 @@ class KeywordsTool(CorpusTool):
 # The user's documents by meaning and words, reranked with the cross-encoder.
 
 _DEPTH = 10  # passages of each ranking that the cross-encoder reads
-ABSENT = 99  # rank of a document that a ranking does not contain
+ABSENT = 99  # rank of what a ranking does not contain
 CHUNKS, DOCUMENTS, RELEVANCE = 1.0, 0.5, 0.003  # weights of the two rankings and of the cross-encoder's relevance
 
 
@@ -96,30 +96,37 @@ class RerankedTool(CorpusTool):
 
     def _search(self, query: str, k: int) -> tuple[Passage, ...]:
         depth = max(_DEPTH, k)
-        rankings = (self._corpus.search(query, depth), CHUNKS), (self._corpus.search_keywords(query, depth), DOCUMENTS)
-        best: dict[str, Passage] = {}
-        for passages, _ in rankings:
-            for passage in passages:
-                best.setdefault(_document(passage), passage)
-        scores = dict.fromkeys(best, 0.0)
-        for passages, weight in rankings:
-            ranks = {_document(passage): rank for rank, passage in reversed(list(enumerate(passages, 1)))}  # the best
-            for document in best:
-                scores[document] += weight / (RRF_K + ranks.get(document, ABSENT))
-        pairs = [
-            (query, f"{passage.title}. {passage.text}" if passage.title else passage.text) for passage in best.values()
+        chunks, excerpts = self._corpus.search(query, depth), self._corpus.search_keywords(query, depth)
+        found = [*chunks, *(each for each in excerpts if not any(_overlap(each, chunk) for chunk in chunks))]
+        by_chunk = {_place(passage): rank for rank, passage in enumerate(chunks, 1)}
+        by_document = {_document(passage): rank for rank, passage in enumerate(excerpts, 1)}
+        texts = [f"{passage.title}. {passage.text}" if passage.title else passage.text for passage in found]
+        relevances = self._entailment.relevance([(query, text) for text in texts])
+        scores = [
+            CHUNKS / (RRF_K + by_chunk.get(_place(passage), ABSENT))
+            + DOCUMENTS / (RRF_K + by_document.get(_document(passage), ABSENT))
+            + RELEVANCE * relevance
+            for passage, relevance in zip(found, relevances, strict=True)
         ]
-        for document, relevance in zip(best, self._entailment.relevance(pairs), strict=True):
-            scores[document] += RELEVANCE * relevance
-        order = sorted(best, key=lambda document: -scores[document])[:k]  # stable: ties keep the order of the rankings
+        order = sorted(range(len(found)), key=lambda index: -scores[index])[:k]  # stable: ties keep their order
         return tuple(
-            best[document].model_copy(update={"rank": rank, "score": round(scores[document], 9)})
-            for rank, document in enumerate(order, 1)
+            found[index].model_copy(update={"rank": rank, "score": round(scores[index], 9)})
+            for rank, index in enumerate(order, 1)
         )
 
 
 def _document(passage: Passage) -> str:
     return passage.document or passage.sha256
+
+
+def _place(passage: Passage) -> tuple[str, int]:
+    return _document(passage), passage.start
+
+
+def _overlap(one: Passage, other: Passage) -> bool:
+    """Whether two passages share a part of a document."""
+    start, end = max(one.start, other.start), min(one.start + len(one.text), other.start + len(other.text))
+    return _document(one) == _document(other) and start < end
 
 
 _RANKED = 50  # chunks of each ranking of fixed passages
