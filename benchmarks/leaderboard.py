@@ -262,7 +262,11 @@ def page(folder: Path, model: str = "", half: str = "odd") -> str:
     own, player = read(ALONE), _MODEL.format(model=model) if model else _EMBEDDED
     parts = [
         _HEAD.format(
-            half=half.capitalize(), player=player, release=version("redargue"), worth=WORTH.read_text("utf-8").strip()
+            half=half.capitalize(),
+            player=player,
+            release=version("redargue"),
+            worth=WORTH.read_text("utf-8").strip(),
+            medqa=_MEDQA["medqa" in own],
         ),
         _leaderboard(own),
     ]
@@ -272,7 +276,7 @@ def page(folder: Path, model: str = "", half: str = "odd") -> str:
             parts += [_EQUAL.format(system=system), _leaderboard(equal), _tests(equal, (system,))]
     kept = Path(__file__).parent / "published.txt"
     if kept.exists() and not model:
-        parts.append("## Published tables\n\nThe papers' figures above ours, as `redargue bench table` prints them.")
+        parts.append(_PUBLISHED)
         parts.append("```text\n" + kept.read_text("utf-8").rstrip() + "\n```")
     return "\n\n".join(parts) + "\n"
 
@@ -305,22 +309,35 @@ in brackets 95 % bootstrap intervals over claims. Figures of redargue {release}.
 
 {player}
 
-Of the twelve data sets two are missing: FAVIQ, which was not at hand, and HoVer, none of whose claims has all of its
-pages in what was. MedQA's questions have five options: methods that say true or false cannot take them (–). The mean is
-over the data sets that all methods of a table take. Methods that have to say true or false gain where no claim lacks
-evidence (FEVEROUS here) or few do (AVeriTeC), and lose where many do (SciFact). The constant answer gives every claim
-the most frequent label of its sample, whatever the claim.
+Of the twelve data sets FAVIQ is missing, which was not at hand, and HoVer, none of whose claims has all of its pages in
+what was. {medqa} The mean is over the data sets that
+all methods of a table take. Methods that have to say true or false gain where no claim lacks evidence (FEVEROUS here)
+or few do (AVeriTeC), and lose where many do (SciFact). The constant answer gives every claim the most frequent label of
+its sample, whatever the claim.
 
 ## Leaderboard
 
 Accuracy in per cent (macro-F1 in the second table), all methods with the same two search tools: by meaning and words,
-and by words. What stands behind the slash is calls and searches a claim."""
+and by words. Behind the slash are calls and searches a claim; how many passages a search is asked for is each method's
+own default."""
+
+_MEDQA = {
+    True: "MedQA's questions have five options: methods that say true or false cannot take them (–).",
+    False: "MedQA, of which a question takes many seconds, was left out (`--set medqa`).",
+}
 
 _EQUAL = """\
 ## The evidence of {system}
 
 Every other method may read exactly what `{system}` read of each claim and nothing else: what differs is what is made of
-it."""
+it (`factcheck-gpt` shows its verifier five snippets of it, and `react` the beginnings of passages)."""
+
+
+_PUBLISHED = """\
+## Published tables
+
+The papers' figures above ours, as `redargue bench table` prints them. They were run on 2026-11-23: the rows of one
+reader "of what DPD read", or MERMAID, saw at most three of these passages, which has been mended since."""
 
 
 def _leaderboard(own: dict[str, Any]) -> str:
