@@ -1,5 +1,7 @@
 """Many claims at once over real HTTP: does the limiter keep the endpoint busy, does memory stay flat, and at what cost.
 
+The debates are Tool-MAD's, by default in the profile ``paper``, in which they make most requests: 10 to 31 a claim.
+
 First 16 claims at once against the slowest of them alone. Then 2,000 claims at 20 ms a call through 8 places: the
 share of the time in which all places are taken, memory at a quarter of the way and at the end, calls a second; beside
 it a bare httpx2 loop that sends the same number of requests of the same size through as many connections.
@@ -19,11 +21,10 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.speed import LATENCY, served, verifier
+from benchmarks.speed import LATENCY, METHOD, PROFILE, served, verifier
 from redargue.claims import Claim
 from redargue.net.transport import Limiter, Rate, Transport
 
-SETTINGS = {"debaters": ("tavily", "google")}
 PLACES = 8
 
 
@@ -32,8 +33,8 @@ def claims(count: int) -> list[Claim]:
     return [Claim(text=f"The bridge at Orvell was opened in {year}.") for year in range(1000, 1000 + count)]
 
 
-async def _at_once(url: str) -> dict[str, Any]:
-    with verifier(url) as bench:
+async def _at_once(url: str, profile: str) -> dict[str, Any]:
+    with verifier(url, profile=profile) as bench:
         async with bench.transport:
             await bench.verify(claims(1)[0])
             alone = []
@@ -46,13 +47,15 @@ async def _at_once(url: str) -> dict[str, Any]:
             together = time.perf_counter() - began
     assert not any(verdict.error for verdict in verdicts)
     return {
+        "method": METHOD,
+        "profile": profile,
         "16 claims at once, s": round(together, 3),
         "slowest of three alone, s": round(max(alone), 3),
         "over": f"{together / max(alone) - 1:+.1%}",
     }
 
 
-async def _many(url: str, count: int) -> dict[str, Any]:
+async def _many(url: str, profile: str, count: int) -> dict[str, Any]:
     transport = Transport(Limiter({"model": Rate(in_flight=PLACES)}))
     lane = transport.limiter.for_service("model")
     seen: list[bool] = []
@@ -64,7 +67,7 @@ async def _many(url: str, count: int) -> dict[str, Any]:
             await asyncio.sleep(0.005)
             seen.append(lane.in_flight >= PLACES)
 
-    with verifier(url, transport=transport) as bench:
+    with verifier(url, profile=profile, transport=transport) as bench:
         async with transport:
             await bench.verify(claims(1)[0])
             watching = asyncio.create_task(watch())
@@ -78,6 +81,8 @@ async def _many(url: str, count: int) -> dict[str, Any]:
             watching.cancel()
     steady = seen[len(seen) // 50 : -len(seen) // 50]  # neither the first claims nor the last ones fill all places
     return {
+        "method": METHOD,
+        "profile": profile,
         "claims": count,
         "seconds": round(seconds, 1),
         "all places taken": f"{sum(steady) / len(steady):.1%} of the time",
@@ -112,13 +117,14 @@ def main(arguments: list[str]) -> None:
     """Prints both."""
     parser = argparse.ArgumentParser(prog="load")
     parser.add_argument("--claims", type=int, default=2000)
+    parser.add_argument("--profile", choices=("paper", "hardened"), default=PROFILE)
     options = parser.parse_args(arguments)
     with served("doubtful") as server:
         server.set_behaviour(**LATENCY)
-        print(json.dumps(asyncio.run(_at_once(server.url))), flush=True)
+        print(json.dumps(asyncio.run(_at_once(server.url, options.profile))), flush=True)
     with served("agreeing") as server:
         server.set_behaviour(chat_ms=20, search_ms=20, embedding_ms=20)
-        figures = asyncio.run(_many(server.url, options.claims))
+        figures = asyncio.run(_many(server.url, options.profile, options.claims))
         calls = server.counts().requests["chat"]
         server.reset()
         bare = asyncio.run(_bare(server.url, 4000))

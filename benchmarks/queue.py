@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import pool
-from benchmarks.speed import served, verifier
+from benchmarks.speed import METHOD, PROFILE, served, verifier
 from redargue.claims import Claim
 from redargue.cluster.queue import (
     DONE,
@@ -51,6 +51,7 @@ from support import postgres
 
 AT_ONCE = 100
 RATE = 6000  # turns a minute
+CALLS = 31  # of the debate that is weighed
 LIMITED = 8  # workers before the limiter
 PARTS = ("size", "paid", "through", "limiter")
 
@@ -197,11 +198,15 @@ def _size() -> dict[str, Any]:
     """What a debate of 31 calls weighs in the ledger: its job, its paid calls while it lasts, its compressed events."""
     with served("disagreeing") as server, TemporaryDirectory() as folder:
         claim = Claim(text="The bridge at Orvell was opened in 1889.")
-        with verifier(server.url, folder=Path(folder) / "run", claims=[claim]) as one:
+        with verifier(server.url, profile=PROFILE, folder=Path(folder) / "run", claims=[claim]) as one:
             verdict = asyncio.run(one.verify(claim))
+        if verdict.usage.calls != CALLS:
+            sys.exit(f"the debate took {verdict.usage.calls} calls instead of {CALLS}")
         lines = (Path(folder) / "run" / "events.jsonl").read_text().splitlines()
     paid = [line for line in lines if isinstance(EVENT.validate_json(line), Paid | CallFailed)]
     return {
+        "method": METHOD,
+        "profile": PROFILE,
         "calls": verdict.usage.calls,
         "job, bytes": len(claim.model_dump_json()),
         "paid rows": len(paid),

@@ -1,7 +1,8 @@
 """Ten thousand claims in one process on the embedded backend: claims a second, memory over time, cache cold and warm.
 
-FEVER claims over the pool, debates of one round. The second pass is a process of its own that finds the outputs of the
-small models in the cache that the first has filled (``REDARGUE_CACHE``).
+FEVER claims over the pool, Tool-MAD's debates of one round in the profile ``hardened``, the default. The second
+pass is a process of its own that finds the outputs of the small models in the cache that the first has filled
+(``REDARGUE_CACHE``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from benchmarks import pool
 from benchmarks.load import _resident
 from redargue.claims import Claim
 from redargue.verifier import Verifier
+
+METHOD, PROFILE = "tool-mad", "hardened"
 
 
 def main(arguments: list[str]) -> None:
@@ -53,7 +56,8 @@ def _claims(count: int) -> Iterator[Claim]:
 async def _pass(count: int) -> dict[str, object]:
     began, done, errors = time.perf_counter(), 0, 0
     memory = []
-    with Verifier(store=pool.store()[0], settings={"rounds": 1}, offline=True) as verifier:
+    store, _ = pool.store()
+    with Verifier(method=METHOD, profile=PROFILE, store=store, settings={"rounds": 1}, offline=True) as verifier:
         async for _, verdict in verifier.stream(_claims(count), concurrency=4):
             done += 1
             errors += verdict.error is not None
@@ -61,6 +65,8 @@ async def _pass(count: int) -> dict[str, object]:
                 memory.append(_resident())
     seconds = time.perf_counter() - began
     return {
+        "method": METHOD,
+        "profile": PROFILE,
         "claims": done,
         "errors": errors,
         "claims a second": round(done / seconds, 1),

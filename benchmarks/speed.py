@@ -1,7 +1,8 @@
 """How long whole debates take over real HTTP on loopback, against what their calls take one after another.
 
 300 ms a call, 150 ms a search, 50 ms an embedding: the floors are the critical paths of Algorithm 1 (four calls and a
-search a round). Calls are counted by the server. Then redargue's own cost, at no latency at all.
+search a round), so the debates are Tool-MAD's in the profile ``paper``; ``hardened`` asks less. The server counts the
+calls, and any other number than the expected one ends the benchmark. Then redargue's own cost, at no latency at all.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from support.debates import ShelfTool, answer, checked, script
 from support.loopback import LoopbackProcess
 
 LATENCY = {"chat_ms": 300, "search_ms": 150, "embedding_ms": 50}
+METHOD, PROFILE = "tool-mad", "paper"
 STILL = {"chat_ms": 0, "search_ms": 0, "embedding_ms": 0}
 REPEATS = 3
 CLAIM = Claim(text="The bridge at Orvell was opened in 1889.")
@@ -71,11 +73,13 @@ def addresses(url: str) -> dict[str, str]:
     }
 
 
-def verifier(url: str, **options: Any) -> Verifier:
-    """Two debaters, each with its own model and search service, at the loopback server."""
+def verifier(url: str, *, profile: str, **options: Any) -> Verifier:
+    """Tool-MAD with two debaters, each with its own model and search service, at the loopback server."""
     os.environ |= addresses(url)
     settings = {"debaters": ("tavily", "google"), **options.pop("settings", {})}
     return Verifier(
+        method=METHOD,
+        profile=profile,
         model="judge-model",
         models={"tavily": "for-model", "google": "against-model"},
         embedding_model="loopback-embedding",
@@ -92,16 +96,20 @@ def measure_floors() -> list[dict[str, Any]]:
             for place, refused in enumerate(((), ("n",))):
                 server.set_behaviour(**LATENCY, refuse=list(refused))
                 seconds, calls = asyncio.run(_timed(server, case.settings))
+                expected = case.calls[place]
+                if calls != expected:
+                    sys.exit(f"{case.name!r} took {calls} calls instead of {expected}: its floor does not hold")
                 floor = case.floor
                 rows.append(
                     {
                         "debate": case.name,
+                        "method": METHOD,
+                        "profile": PROFILE,
                         "n": "one request" if place == 0 else "three requests",
                         "seconds": round(seconds, 3),
                         "floor": floor,
                         "over": f"{seconds / floor - 1:+.1%}",
                         "calls": calls,
-                        "expected": case.calls[place],
                     }
                 )
     return rows
@@ -109,7 +117,7 @@ def measure_floors() -> list[dict[str, Any]]:
 
 async def _timed(server: LoopbackProcess, settings: dict[str, Any]) -> tuple[float, int]:
     """The best of some debates, after a warm-up that opens connections and detects the endpoint."""
-    with verifier(server.url, settings=settings) as bench:
+    with verifier(server.url, profile=PROFILE, settings=settings) as bench:
         best = 1e9
         async with bench.transport:
             verdict = await bench.verify(CLAIM)
@@ -154,7 +162,7 @@ def measure_own_cost() -> list[dict[str, Any]]:
 
 async def _many(server: LoopbackProcess, stream: bool) -> float:
     times = []
-    with verifier(server.url, stream=stream, profile="paper") as bench:  # hardened asks less
+    with verifier(server.url, stream=stream, profile=PROFILE) as bench:
         async with bench.transport:
             for _ in range(12):
                 began = time.perf_counter()

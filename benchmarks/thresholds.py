@@ -1,7 +1,7 @@
 """The distributions of faithfulness and answer relevance, and the thresholds they suggest (Tool-MAD, journal, Fig. 3).
 
-Scores of right and of wrong answers over even rows of FEVER's paper_test, without those that ``fever`` reports;
-``--draw FILE`` draws them (extra ``plots``).
+Debates of one round in the profile ``paper``, which scores every answer. Scores of right and of wrong answers over even
+rows of FEVER's paper_test, without those that ``fever`` reports; ``--draw FILE`` draws them (extra ``plots``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 from benchmarks import pool
 from redargue import Claim, Verifier
 from redargue.events import Answered, Event, Scored
+
+METHOD, PROFILE = "tool-mad", "paper"
 
 
 def main(arguments: list[str]) -> None:
@@ -34,6 +36,8 @@ def main(arguments: list[str]) -> None:
             print(
                 json.dumps(
                     {
+                        "method": METHOD,
+                        "profile": PROFILE,
                         "metric": metric,
                         "answers": "right" if right else "wrong",
                         "n": len(values),
@@ -50,7 +54,7 @@ async def scores(chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row an answer of the first round: its two scores, whether its label is right, whether the debaters agree."""
     path, _ = pool.store()
     events: list[Event] = []
-    with Verifier(store=path, settings={"rounds": 1}) as verifier:
+    with Verifier(method=METHOD, profile=PROFILE, store=path, settings={"rounds": 1}) as verifier:
         await verifier.verify_all([Claim(text=row["claim"]) for row in chosen], listeners=[events.append])
     table: dict[tuple[int, str], dict[str, Any]] = {}
     for event in events:
