@@ -22,6 +22,8 @@ from redargue import Claim, Verdict, Verifier
 from redargue.claims import FEVER
 from redargue.retrieval.corpus.index import open_corpus
 
+METHOD, PROFILE = "tool-mad", "hardened"
+
 
 def main(arguments: list[str]) -> None:
     """Prints one JSON object."""
@@ -30,18 +32,21 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--limit", type=int, default=300)
     parser.add_argument("--concurrency", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of tool-mad")
+    parser.add_argument("--profile", choices=("paper", "hardened"), default=PROFILE)
     given = parser.parse_args(arguments)
     settings = {name: json.loads(value) for name, value in (pair.split("=", 1) for pair in given.set)}
     path, cost = pool.store()
     chosen = pool.claims(given.half, given.limit)
     figures: dict[str, Any] = {
+        "method": METHOD,
+        "profile": given.profile,
         "half": given.half,
         "settings": settings,
         "index": cost,
         "query_ms": query_times(str(path), chosen),
     }
     claims = [Claim(text=row["claim"]) for row in chosen]
-    with Verifier(store=path, settings=settings) as verifier:
+    with Verifier(method=METHOD, profile=given.profile, store=path, settings=settings) as verifier:
         started = time.perf_counter()
         verdicts = asyncio.run(verifier.verify_all(claims, concurrency=given.concurrency))
         seconds = time.perf_counter() - started
