@@ -3,8 +3,8 @@
 An upstream on loopback streams an answer of eight sentences about documents of some 4,000 tokens; the default reader
 checks it. ``last`` is the time between the upstream's finish chunk and the client's, with the proxy in between, at a
 usual pace of tokens and with all of them at once; ``first`` is the time until the first text: directly, and through the
-proxy without and with a check. Every answer has documents of its own unless ``--same`` is given, so that nothing is
-encoded already. In milliseconds, median and 95th percentile.
+proxy without and with a check. Unless ``--same`` is given, every answer has documents of its own: a number in each
+sentence makes it another text, so that hardly any is encoded already. In milliseconds, median and 95th percentile.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import socket
 import statistics
 import time
@@ -135,9 +136,17 @@ def _cases(count: int, *, same: bool) -> list[tuple[str, str]]:
         sentences = [sentence for row in chosen for sentence in row["sentences"]][:SENTENCES]
         start = 0 if same else (number * CHARACTERS) % max(1, len(articles) - CHARACTERS)
         own = "\n\n".join(row["context"] for row in chosen)
-        mark = "" if same else f"Part {number}.\n\n"
-        cases.append((" ".join(sentences), f"{mark}{own}\n\n{articles[start : start + CHARACTERS - len(own)]}"))
+        context = f"{own}\n\n{articles[start : start + CHARACTERS - len(own)]}"
+        answer = " ".join(sentences)
+        cases.append(
+            (answer, context) if same else (_numbered(answer, number), _numbered(context, number)[:CHARACTERS])
+        )
     return cases
+
+
+def _numbered(text: str, number: int) -> str:
+    """The text with a number in each sentence, so that none of another answer is the same."""
+    return re.sub(r"(?<=\w\w)([.!?])(?=\s|$)", rf" in part {number}\1", text)
 
 
 async def _one(
