@@ -1,10 +1,12 @@
 """Dual-position debate on claims and on whole responses, beside its paper's tables, and what each of its modules adds.
 
-FacTool-QA and FactCheck-Bench over frozen evidence, HaluEval QA over its own knowledge; embedded backend. A response is
-factual if all its claims are, and factual is the positive class, of claims too. At response level every claim of a
-response is needed: one that has no frozen search reads its own passages (FactCheck-Bench), else those retrieved for the
-other claims of its response (FacTool-QA). A response has claims of both halves; with ``--half even`` there are figures
-of claims alone, with ``--half odd`` whole responses are counted, and the same with their odd claims alone.
+FacTool-QA and FactCheck-Bench over frozen evidence, HaluEval QA over its own knowledge; embedded backend. The debate
+and its ablations have the profile ``paper``: in ``hardened`` a team's rebuttal and summary are one statement, and
+analysts skip claims of one sentence. A response is factual if all its claims are, and factual is the positive class,
+of claims too. At response level every claim of a response is needed: one that has no frozen search reads its own
+passages (FactCheck-Bench), else those retrieved for the other claims of its response (FacTool-QA). A response has
+claims of both halves; with ``--half even`` there are figures of claims alone, with ``--half odd`` whole responses are
+counted, and the same with their odd claims alone.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ from redargue.verdicts import Verdict
 
 TOOLS = "tools=frozen+frozen-words"
 METHODS = {
-    "dual-position": f"dual-position:{TOOLS}",
+    "dual-position": f"dual-position@paper:{TOOLS}",
     "markov-debate": f"markov-debate:{TOOLS}",
-    "single-reader": f"single-reader:{TOOLS},top_k=5",  # ten pieces, as the debates may have
+    "single-reader": f"single-reader:{TOOLS},top_k=5",  # five pieces of each search, 6 to 7 of them distinct
 }
 MODULES = {
     "without gatherers": "gatherers=false",
