@@ -26,7 +26,7 @@ from benchmarks.statistics import accuracy, macro_f1
 from redargue.bench.datasets.base import load
 from redargue.claims import FEVER, Meaning
 from redargue.evidence import Passage
-from redargue.nli.aggregation import WEIGHTS, Weights
+from redargue.nli.aggregation import Weights
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader import SHOWN, Reading
 from redargue.retrieval.corpus.index import open_corpus
@@ -82,7 +82,8 @@ def main(arguments: list[str]) -> None:
     start = 0
     for name, part in parts.items():
         rows = slice(start, start := start + len(part.gold))
-        line = {"part": name, "n": len(part.gold), "present": _scores(part.gold, _softmax(part.x, np.array(WEIGHTS)))}
+        present = _softmax(part.x, np.array(part.readings[0].weights))  # of the reader that is installed
+        line = {"part": name, "n": len(part.gold), "present": _scores(part.gold, present)}
         print(json.dumps(line | {"fitted": _scores(part.gold, predicted[rows])}))
         print(json.dumps({"part": name, "at": _at_thresholds(part.gold, predicted[rows])}))
     weights = fit(x, gold, weight, options.penalty)
