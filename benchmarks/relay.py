@@ -2,8 +2,9 @@
 
 ``python -m benchmarks relay`` reads ``relay`` of the data folder: runs of four methods with a strong language model,
 and its replies. Tools answer as recorded, the model answers the requests that it knows, and a claim ends at the first
-request that it does not know. A change that must not change prompts leaves ``unknown`` empty and every label equal;
-after one that does, ``unknown`` counts the claims whose requests are new, and ``equal`` those that need none of them.
+request that it does not know. A change that must not change prompts leaves ``unknown`` at 0 and every label equal;
+after one that does, ``unknown`` counts the requests that are new, of which a claim may send several concurrently, and
+``equal`` the claims that still have the recorded label.
 
 ``--steps`` counts what a claim costs now: each step gets the recorded reply of that agent, task and round, whatever its
 prompt, and the recorded evidence, so that the course of each debate is the recorded one as far as it is still held.
