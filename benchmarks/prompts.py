@@ -276,7 +276,8 @@ async def _all(options: argparse.Namespace, cases: list[Case], model: Path | Non
         if model and not options.url:
             url = running.enter_context(served(model, context=4096, slots=SLOTS))
         inner = httpx2.AsyncHTTPTransport() if model or options.url else None
-        async with Transport(inner=KeptReplies(options.replies, inner), patience=0.0) as transport:
+        asked = options.url or (model.name if model else "")
+        async with Transport(inner=KeptReplies(options.replies, inner, model=asked), patience=0.0) as transport:
             for name in options.tasks.split(","):
                 for form in options.forms.split(","):
                     counts = await measure(name, form, cases, transport, url)

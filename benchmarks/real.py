@@ -23,6 +23,8 @@ from typing import Any
 
 import httpx2
 
+from redargue.errors import UsageError
+
 _FENCE = re.compile(rb"<(/?)data-[a-z]{10}>")  # its word is secret, and differs between machines
 
 
@@ -43,18 +45,30 @@ def served(model: Path, *, threads: int = 2, context: int = 8192, slots: int = 1
 
 
 class KeptReplies(httpx2.AsyncBaseTransport):
-    """Sends each request once, and keeps its reply in a file, from which it is answered later."""
+    """Sends each request once, and keeps its reply in a file, from which it is answered later.
 
-    def __init__(self, path: Path, inner: httpx2.AsyncBaseTransport | None = None) -> None:
-        self._path, self._inner = path, inner
-        rows = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        self._known: dict[str, dict[str, Any]] = {row["key"]: row for row in map(json.loads, rows)}
+    A file has the replies of one model.
+
+    Args:
+        path: the file.
+        inner: sends what is not kept; without it, kept replies are counted again.
+        model: the model's file name or its endpoint's URL; needed with ``inner``.
+    """
+
+    def __init__(self, path: Path, inner: httpx2.AsyncBaseTransport | None = None, *, model: str = "") -> None:
+        self._path, self._inner, self._model = path, inner, model
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        rows = [json.loads(line) for line in lines]
+        if inner and (others := {row.get("model", "an unnamed model") for row in rows} - {model}):
+            hint = "name another file with --replies"
+            raise UsageError(f"it has replies of {sorted(others)}, not of {model!r}", where=str(path), hint=hint)
+        self._known: dict[str, dict[str, Any]] = {row["key"]: row for row in rows}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = await request.aread()
         key = hashlib.sha256(_FENCE.sub(rb"<\1data>", body)).hexdigest()
         if key not in self._known:
-            self._known[key] = {"key": key, **await self._sent(request)}
+            self._known[key] = {"key": key, "model": self._model, **await self._sent(request)}
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self._known[key]) + "\n")
         kept = self._known[key]

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.prompts import CASES, MAIN, TASKS, Case, Counts, measure
 from benchmarks.real import KeptReplies
 
+from redargue.errors import UsageError
 from redargue.net.transport import Transport
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +35,7 @@ class Model:
 
 async def counted(model: Model | None, kept: Path, name: str, form: str, cases: int = 60) -> Counts:
     inner = httpx2.MockTransport(model.answer) if model else None
-    async with Transport(inner=KeptReplies(kept, inner), patience=0.0) as transport:
+    async with Transport(inner=KeptReplies(kept, inner, model="written"), patience=0.0) as transport:
         return await measure(name, form, CASES_READ[:cases], transport, URL)
 
 
@@ -67,6 +68,14 @@ async def test_kept_replies_are_counted_again_without_the_model(tmp_path: Path) 
     assert await counted(model, tmp_path / "a.jsonl", "WriteQuery", "json", 3) == first
     assert len(model.requests) == asked
     assert await counted(None, tmp_path / "a.jsonl", "WriteQuery", "json", 3) == first
+
+
+async def test_a_file_with_replies_of_another_model_is_refused(tmp_path: Path) -> None:
+    kept, inner = tmp_path / "a.jsonl", httpx2.MockTransport(Model("-").answer)
+    await counted(Model("-"), kept, "WriteQuery", "json", 1)
+    KeptReplies(kept, inner, model="written")
+    with pytest.raises(UsageError, match=r"replies of \['written'\], not of 'other.gguf'"):
+        KeptReplies(kept, inner, model="other.gguf")
 
 
 async def test_every_task_is_asked_in_every_form(tmp_path: Path) -> None:
