@@ -1,8 +1,9 @@
 """What becomes of texts: answers taken apart by the embedded backend, what they are called, the time of forty claims.
 
 FactCheck-Bench's answers, split by their questions: rules were chosen on the even half. The annotators' sentences say
-which are worth checking; the web pages that they were given are the documents. An answer without any claim, or whose
-claims were not all settled, is called nothing, which counts as wrong.
+which are worth checking; the web pages that they were given are the documents: each claim of a whole answer is searched
+among all of them, and three pieces are read. An answer without any claim, or whose claims were not all settled, is
+called nothing, which counts as wrong.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def extraction(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 async def answers(rows: list[dict[str, Any]], method: str) -> dict[str, Any]:
-    """Whole answers, factual or not, against the pages retrieved for their claims."""
+    """Whole answers, factual or not; each claim reads three pieces of the pages retrieved for all of them."""
     said: Counter[tuple[bool, str]] = Counter()
     claims = 0
     began = time.perf_counter()
