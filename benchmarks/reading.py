@@ -72,8 +72,9 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     parts = {"fever": _fever(options.limit), "scifact": _scifact(), **_contrast(options.rows)}
     web = _web()
-    x, gold = (np.concatenate([part[at] for part in parts.values()]) for at in (0, 1))
-    group = np.concatenate([part.group for part in parts.values()])
+    x, gold, group = (
+        np.concatenate([getattr(part, field) for part in parts.values()]) for field in ("x", "gold", "group")
+    )
     size = len(parts["fever"].gold)
     weight = np.concatenate(
         [np.full(len(part.gold), SHARES[name] * size / len(part.gold)) for name, part in parts.items()]
