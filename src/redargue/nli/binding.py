@@ -19,7 +19,7 @@ from redargue.nli.alignment import Parsed
 from redargue.nli.edits import related, values_of
 from redargue.nli.facts import Fact, cells, cuts_of, facts_of, holders_before, parts_of, respective, rows_of
 from redargue.nli.grammar import NEGATORS, stem
-from redargue.nli.holders import Token, alike, tokens_of
+from redargue.nli.holders import WordToken, alike, tokens_of
 from redargue.nli.quantities import Quantity
 
 # Two clauses with the same verb, or with it left out in the second: "Smith was elected chair and
@@ -75,7 +75,7 @@ def _clauses(text: Parsed) -> tuple[_Clause, ...]:
 
 def _clause(text: Parsed, start: int, end: int) -> _Clause:
     tokens = [token for token in tokens_of(text) if start <= token.start and token.end <= end]
-    name: list[Token] = []
+    name: list[WordToken] = []
     for token in tokens:
         begins = not name and not text.text[start : token.start].strip()
         if not (begins or (name and token.start - name[-1].end == 1)) or not _names(text, token):
@@ -87,7 +87,7 @@ def _clause(text: Parsed, start: int, end: int) -> _Clause:
     return _Clause(frozenset(token.key for token in name), verbs, said if name else frozenset(), start, end)
 
 
-def _names(text: Parsed, token: Token) -> bool:
+def _names(text: Parsed, token: WordToken) -> bool:
     return text.text[token.start].isupper() and token.end - token.start >= _FEWEST and not token.placed
 
 
@@ -255,8 +255,8 @@ class _Holders(NamedTuple):
     """The token that the claim and the other value share, and the one that the claim's value has in its place."""
 
     fact: Fact
-    claims: Token
-    rival: Token
+    claims: WordToken
+    rival: WordToken
 
 
 def _crossed(stated: Fact, same: Sequence[Fact], others: Sequence[Fact]) -> _Holders | None:
@@ -359,7 +359,7 @@ def _difference(claim: Parsed, stated: Fact, sentence: Parsed, holders: _Holders
     return Difference(kind="crossed", claim=_between(claim.text, stated.value, held), evidence=evidence)
 
 
-def _between(text: str, value: Quantity, token: Token | None) -> str:
+def _between(text: str, value: Quantity, token: WordToken | None) -> str:
     if token is None:
         return value.text
     return " ".join(text[min(value.start, token.start) : max(value.end, token.end)].split())

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from redargue.nli.alignment import Parsed, parsed, same_things
 from redargue.nli.edits import values_of
 from redargue.nli.grammar import stem
-from redargue.nli.holders import Token, alike, tokens_of
+from redargue.nli.holders import WordToken, alike, tokens_of
 from redargue.nli.quantities import Quantity, quantities, relation
 
 
@@ -35,8 +35,8 @@ class Fact:
     """
 
     value: Quantity
-    before: tuple[Token, ...]
-    after: tuple[Token, ...]
+    before: tuple[WordToken, ...]
+    after: tuple[WordToken, ...]
     shared: frozenset[str] = frozenset()
     unclear: frozenset[str] = frozenset()
     joined: bool = False
@@ -44,7 +44,7 @@ class Fact:
     end: int = 0
 
     @property
-    def own(self) -> tuple[Token, ...]:
+    def own(self) -> tuple[WordToken, ...]:
         return (*self.before, *self.after)
 
     @cached_property
@@ -154,11 +154,11 @@ class _Gap(NamedTuple):
         return cls(inside[0].start, right, strong=len(strong) == 1)
 
 
-def _inside(tokens: Sequence[Token], start: int, end: int) -> tuple[Token, ...]:
+def _inside(tokens: Sequence[WordToken], start: int, end: int) -> tuple[WordToken, ...]:
     return tuple(token for token in tokens if start <= token.start and token.end <= end)
 
 
-def _phrase_start(text: str, tokens: Sequence[Token], value: Quantity, end: int) -> int:
+def _phrase_start(text: str, tokens: Sequence[WordToken], value: Quantity, end: int) -> int:
     """Where the words after a value begin that are not its noun: "210 people in Leeds", "5 euros inland"."""
     phrase = _PHRASE.search(text, value.end, end)
     named = [token.start for token in _inside(tokens, value.end, end) if token.sort in ("name", "date")]
@@ -179,13 +179,13 @@ def _taken(text: str, facts: Sequence[Fact], fact: Fact, gaps: Sequence[_Gap]) -
     return keys - _replaced(last.before, holders_before(fact))
 
 
-def holders_before(fact: Fact) -> tuple[Token, ...]:
+def holders_before(fact: Fact) -> tuple[WordToken, ...]:
     """The tokens before a value and before the first verb, and dates: "it came back in" has no holder."""
     verbs = [token.start for token in fact.before if token.verb]
     return tuple(token for token in fact.before if not verbs or token.start < verbs[0] or token.sort == "date")
 
 
-def _replaced(first: Sequence[Token], own: Sequence[Token]) -> set[str]:
+def _replaced(first: Sequence[WordToken], own: Sequence[WordToken]) -> set[str]:
     """Keys of the first part's tokens in whose places the second part has its own."""
     keys = [token.key for token in first]
     anchors = [(place, keys.index(token.key)) for place, token in enumerate(own) if token.key in keys]
@@ -212,7 +212,7 @@ def _replaced(first: Sequence[Token], own: Sequence[Token]) -> set[str]:
     return gone
 
 
-def _name_run(tokens: Sequence[Token], token: Token) -> set[str]:
+def _name_run(tokens: Sequence[WordToken], token: WordToken) -> set[str]:
     """The keys of the name that a token belongs to."""
     if token.sort != "name":
         return set()
@@ -221,7 +221,7 @@ def _name_run(tokens: Sequence[Token], token: Token) -> set[str]:
     return {token.key, *(other.key for _, other in following)}
 
 
-def _with_unclear(facts: Sequence[Fact], gaps: Sequence[_Gap], tokens: Sequence[Token]) -> Iterator[Fact]:
+def _with_unclear(facts: Sequence[Fact], gaps: Sequence[_Gap], tokens: Sequence[WordToken]) -> Iterator[Fact]:
     """The facts, with the words between two parts, which either may have."""
     for place, fact in enumerate(facts):
         near = gaps[max(0, place - 1) : place + 1]
@@ -257,9 +257,9 @@ def _only_joins(text: str) -> bool:
     return re.fullmatch(r"\W*(?:and|or)?\W*(?:by |to |in |at |for |of )?", text) is not None
 
 
-def _listed(text: str, tokens: Sequence[Token], count: int) -> list[tuple[Token, ...]]:
+def _listed(text: str, tokens: Sequence[WordToken], count: int) -> list[tuple[WordToken, ...]]:
     """The first ``count`` runs of tokens that are joined by commas and "and"."""
-    runs: list[list[Token]] = []
+    runs: list[list[WordToken]] = []
     for token in tokens:
         if runs and re.fullmatch(r"\s?", text[runs[-1][-1].end : token.start]) and _one_name(runs[-1][-1], token):
             runs[-1].append(token)
@@ -275,7 +275,7 @@ def _listed(text: str, tokens: Sequence[Token], count: int) -> list[tuple[Token,
 _JOINT = re.compile(r",?\s(?:and|or)\s(?:the |in |on |of |for )*|,\s(?:the |in |on |of |for )*")
 
 
-def _one_name(one: Token, other: Token) -> bool:
+def _one_name(one: WordToken, other: WordToken) -> bool:
     return other.sort == one.sort == "name" or other.sort == "amount"
 
 

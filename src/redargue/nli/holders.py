@@ -20,7 +20,7 @@ from redargue.nli.quantities import Quantity
 Sort = Literal["name", "date", "amount", "word"]
 
 
-class Token(NamedTuple):
+class WordToken(NamedTuple):
     """A content word, a name such as "A35", or a quantity.
 
     Attributes:
@@ -52,7 +52,7 @@ _PLACED = re.compile(
 
 
 @lru_cache(maxsize=1024)
-def tokens_of(text: Parsed) -> tuple[Token, ...]:
+def tokens_of(text: Parsed) -> tuple[WordToken, ...]:
     codes = _codes(text)
     coded = coded_in(text)
     found = [_token(text, match.group().lower(), match.span(), "name") for match in codes]
@@ -83,9 +83,9 @@ def _is_verb(text: str, word: re.Match[str]) -> bool:
     return verb_like(word[0]) or (word[0].endswith("ing") and before.endswith(", "))
 
 
-def _token(text: Parsed, key: str, span: tuple[int, int], sort: Sort, *, verb: bool = False) -> Token:
+def _token(text: Parsed, key: str, span: tuple[int, int], sort: Sort, *, verb: bool = False) -> WordToken:
     placed = _PLACED.search(text.text, max(0, span[0] - 20), span[0]) is not None
-    return Token(key, *span, sort, placed, verb)
+    return WordToken(key, *span, sort, placed, verb)
 
 
 def _codes(text: Parsed) -> list[re.Match[str]]:
@@ -126,7 +126,7 @@ def is_label(text: str, quantity: Quantity) -> bool:
 _NEXT = re.compile(r"\s(?!(?:and|or|but|on|in|at|for|to|by|of|from|with|while|as|per)\b)([^\W\d_]+)")
 
 
-def alike(one: Token, other: Token) -> bool:
+def alike(one: WordToken, other: WordToken) -> bool:
     """Whether two tokens may stand in each other's place; amounts, if they measure the same."""
     if one.sort == other.sort == "amount":
         dimensions = {re.split(r"[-\d]", each.key, maxsplit=1)[0] for each in (one, other)}
@@ -201,11 +201,11 @@ def _modifiers(text: Parsed) -> list[_Holder]:
     return [_single(one, "word") for one, _ in _phrases(text)]
 
 
-def _single(token: Token, sort: str) -> _Holder:
+def _single(token: WordToken, sort: str) -> _Holder:
     return _Holder((token.key,), sort, token.start, token.end)
 
 
-def _phrases(text: Parsed) -> Iterator[tuple[Token, Token]]:
+def _phrases(text: Parsed) -> Iterator[tuple[WordToken, WordToken]]:
     """Two words in a row, the first of which may tell things of the second's kind apart."""
     for one, head in pairwise(tokens_of(text)):
         if one.sort == "word" == head.sort and not (one.verb or head.verb) and text.text[one.end : head.start] == " ":
@@ -223,7 +223,7 @@ def _rivals(held: _Holder, claim: Parsed, text: Parsed) -> list[_Holder]:
     return [_single(token, "word") for token in found]
 
 
-def _competes(rival: _Holder, mine: _Holder, said: Sequence[Token], text: Parsed) -> bool:
+def _competes(rival: _Holder, mine: _Holder, said: Sequence[WordToken], text: Parsed) -> bool:
     """Whether a word that the claim says of its holder is nearer to the rival, or on its far side, in every place."""
     left, right = (mine, rival) if mine.start < rival.start else (rival, mine)
     if _LISTED.fullmatch(text.text, left.end, right.start):
@@ -234,6 +234,6 @@ def _competes(rival: _Holder, mine: _Holder, said: Sequence[Token], text: Parsed
     return bool(theirs - own - shared)
 
 
-def _distance(token: Token, holder: _Holder) -> int:
+def _distance(token: WordToken, holder: _Holder) -> int:
     """Characters between them."""
     return max(token.start - holder.end, holder.start - token.end, 0)

@@ -45,7 +45,7 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     flips = [tables.flips_table(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
     reproduce = [
         *map(block, publishing.reproduction_commands(bench)),
-        table_markdown(publishing.versions(bench)),
+        table_markdown(publishing.version_table(bench)),
         list_markdown(publishing.sample_facts(bench)),
     ]
     sections = {
@@ -129,7 +129,7 @@ def bench_page(
         limits_of_debates=(OTHERS_SHOWN, DEBATES_BYTES // 1_000_000),
         debates=dict(sorted(debates.items())),
         command_lines=publishing.reproduction_commands(bench),
-        versions=publishing.versions(bench),
+        versions=publishing.version_table(bench),
         facts=publishing.sample_facts(bench),
         settings_of=[(row, settings(run)) for row, run in zip(rows, bench.manifests, strict=True)],
         limits=publishing.not_comparable(bench),

@@ -161,7 +161,7 @@ def _run(sample: Mapping[str, Any], arguments: Sequence[str], specs: Sequence[st
     return shlex.join([*map(str, parts), "--out", "DIR"])
 
 
-def versions(bench: BenchRun) -> Table:
+def version_table(bench: BenchRun) -> Table:
     systems = enumerate(zip(bench.comparison.rows, bench.manifests, strict=True))
     columns = (
         *map(Column, ("redargue", "Method", "Backend")),

@@ -27,15 +27,15 @@ from redargue.tasks.judge import JudgeDebate, MeanScore, Turn, mean_confidence
 from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict
 
-Documents = Mapping[tuple[int, str], tuple[Passage, ...]]  # by round and agent
+PassagesByTurn = Mapping[tuple[int, str], tuple[Passage, ...]]  # by round and agent
 
 
-def answers_of(turns: Iterable[Turn], documents: Documents | None = None) -> tuple[OtherAnswer, ...]:
+def answers_of(turns: Iterable[Turn], documents: PassagesByTurn | None = None) -> tuple[OtherAnswer, ...]:
     """The answers, with ``documents`` also the quotations that were found in them, and their sources."""
     return tuple(_heard(turn, documents) for turn in turns)
 
 
-def _heard(turn: Turn, documents: Documents | None) -> OtherAnswer:
+def _heard(turn: Turn, documents: PassagesByTurn | None) -> OtherAnswer:
     found = _found(turn, documents.get((turn.round, turn.agent), ())) if documents is not None else ()
     return OtherAnswer(agent=turn.agent, text=turn.answer.text, found=found)
 

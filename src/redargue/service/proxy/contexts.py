@@ -19,7 +19,7 @@ from redargue.service.proxy.shapes import strings
 from redargue.text.segment import delimited_parts, readable_context
 
 
-class Contexts(NamedTuple):
+class ConversationContexts(NamedTuple):
     """The documents of a request: those that are read, and how many are not, or not whole."""
 
     documents: tuple[Passage, ...]
@@ -28,7 +28,7 @@ class Contexts(NamedTuple):
 
 def contexts_of(
     body: Mapping[str, Any], given: Sequence[str | RequestContext], *, roles: Sequence[str] = ("system", "developer")
-) -> Contexts:
+) -> ConversationContexts:
     """The documents of a request, each once: those given, the results of tools, the delimited parts of instructions.
 
     Of more than ``MAX_CONTEXTS``, the earliest results of tools are left out: an answer rests on the latest. Of a
@@ -49,7 +49,7 @@ def contexts_of(
     read = [*first, *reversed(latest), *last]
     cut = sum(isinstance(text, str) and len(text) > MAX_CONTEXT for text in read)
     unread: UnreadContexts = {"left_out": found - len(read), "cut": cut}
-    return Contexts(
+    return ConversationContexts(
         tuple(_context(text).passage(number) for number, text in enumerate(read, 1)),
         {how: count for how, count in unread.items() if count},
     )
