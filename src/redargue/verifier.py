@@ -304,8 +304,7 @@ class Verifier:
     ) -> list[Verdict]:
         """Verifies claims concurrently; a failed one does not stop the others. ``done`` is called with each verdict."""
         verdicts: dict[int, Verdict] = {}
-        stream = self.stream(claims, concurrency=concurrency, listeners=listeners)
-        async for item, verdict in stream:
+        async for item, verdict in self.stream(claims, concurrency=concurrency, listeners=listeners):
             verdicts[item] = verdict
             if done:
                 done(item, verdict)
