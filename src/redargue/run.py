@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
@@ -184,7 +183,8 @@ class Run:
         """Searches with a tool, or returns the recorded passages; none if the tool fails.
 
         With a claim's ``as_of``, each passage is marked as in time, later or undated; with its ``only_in_time``, more
-        passages are requested, and those not in time are left out and counted.
+        passages are requested, and those not in time are left out and counted. Only a tool that is ``whole`` may return
+        more than ``k``.
 
         Raises:
             ReplayMiss: in a replay, the search was not recorded.
@@ -194,7 +194,7 @@ class Run:
         dates = [*_day_of(claim), *(["only in time"] if strict else [])]
         key = self._key("search", source.name, source.revision, query, k, agent, round_, *dates)
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
-        most = (sys.maxsize if getattr(source, "whole", False) else k) if strict else None
+        most = None if getattr(source, "whole", False) else k
 
         async def find(context: Search) -> Sequence[Passage]:
             if not query.strip():
@@ -205,7 +205,7 @@ class Run:
             return await source.search(query, k * STRICT_FACTOR if strict else k, search=context)
 
         what = f"a search of {tool!r} for {query!r}"
-        return passages_of(await self._evidence(facts, what, find, claim, most=most))
+        return passages_of(await self._evidence(facts, what, find, claim, most=most, in_time=strict))
 
     async def act(
         self, tool: str, arguments: Mapping[str, Any], *, agent: str, round_: int = 0, claim: Claim | None = None
@@ -244,7 +244,7 @@ class Run:
         """Raises ToolFailed for a request that would carry a passage's text or address out."""
         passages = (passage for event in self.events for passage in passages_of(event))
         if why := reason_to_refuse(text, claim, passages, self._sent()):
-            hint = "use words of your own, or a result's address"
+            hint = "reword the query, or use the address of a result"
             raise ToolFailed(f"the request was not sent: {why}", hint=hint)
 
     def _sent(self) -> list[str]:
@@ -260,12 +260,13 @@ class Run:
         claim: Claim | None,
         *,
         most: int | None = None,
+        in_time: bool = False,
         least: int = 1,
     ) -> _SearchEvent:
         """A tool's answer, which counts one request or more; a failure counts ``least`` or more.
 
         A look-up in the memory is not a search (MERMAID, ``M15``): it counts none, and its passages keep their origin.
-        With ``most``, only passages in time are kept.
+        At most ``most`` passages are kept, with ``in_time`` only those in time.
         """
         as_of = claim.as_of if claim else None
         looks_up = isinstance(self.actions.get(facts["tool"]), MemoryLookup)
@@ -288,17 +289,18 @@ class Run:
             hint = "its author has to return redargue.Passage objects: docs/search-tools.md"
             raise ExtensionError(what, hint=hint)
         origin = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
-        passages: tuple[Passage, ...] = ()
+        found = []
         for passage in results:
             when = timing(passage.published, as_of) if as_of else Timing.UNKNOWN
             update = {"timing": when} if looks_up else origin | {"timing": when}
-            passages += (passage.model_copy(update=update),)
-        passages, unread = in_english(passages) if self._english_only else (passages, {})
-        kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
+            found.append(passage.model_copy(update=update))
+        passages, unread = in_english(tuple(found)) if self._english_only else (tuple(found), {})
+        most = len(passages) if most is None else most
+        kept, left_out = first_in_time(passages, most) if in_time else (passages[:most], {})
         counts = {"requests": max(int(not looks_up), account.requests), "usd": account.usd}
         whole = getattr(self.tools.get(facts["tool"]), "whole", False)
-        found = EvidenceFound(**facts, **counts, passages=kept, left_out=left_out, unread=unread, whole=whole)
-        return self._finish_search(found)
+        event = EvidenceFound(**facts, **counts, passages=kept, left_out=left_out, unread=unread, whole=whole)
+        return self._finish_search(event)
 
     def _finish_search(self, event: _SearchEvent) -> _SearchEvent:
         self._usage.search(event)

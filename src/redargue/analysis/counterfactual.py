@@ -95,7 +95,7 @@ class MinimalSetSearch:
 
 
 OnVerified = Callable[[int, int, Verdict], None]
-"""Is told the number of the verification, that of removed passages, and the verdict."""
+"""Called with the numbers of the verification and of removed passages, and the verdict."""
 
 
 class RemovedPassage(Frozen):

@@ -245,7 +245,7 @@ def _open(store: str, *, write: bool = False, create: bool = True) -> Corpus:
     location = store or default_store()
     if location == STARTER and write:
         what = "the sample articles that come with redargue cannot be changed"
-        hint = "add your documents to a corpus of your own: --store field.db"
+        hint = "add your documents to a new corpus: --store field.db"
         raise UsageError(what, where="--store", hint=hint)
     if is_offline():
         require_local(str(location), what="corpus")

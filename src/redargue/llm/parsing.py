@@ -29,7 +29,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
     A reply quotes pages, and a page may contain what looks like a reply. So nested objects are not considered (not even
     inside a broken one), no object takes precedence over another, and an object copied from the material is refused.
     Fields that were not asked for are ignored; an object with none of the fields is refused. Raises ValueError if there
-    is no object, or several that differ.
+    is no object, or there are several that differ.
     """
     replies: dict[str, Frozen] = {}
     for candidate in _objects(text, material, _fields(kind)):

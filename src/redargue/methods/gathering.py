@@ -22,7 +22,7 @@ async def gather_documents(
     """Searches for all queries concurrently with all of the agent's tools, and chooses among the results.
 
     Every search requests ``snippets`` results, so that others can replace a document that is found twice.
-    What a tool returns whatever the query is, or beyond what was requested, is chosen whole.
+    What a tool returns whatever the query is, is chosen whole.
 
     Args:
         snippets: passages for the whole claim; each query gets ``snippets / query_count`` of them, rounded up.
@@ -38,7 +38,7 @@ async def gather_documents(
     whole: list[Passage] = []
     ranked: dict[str, list[tuple[Passage, ...]]] = {query: [] for query in queries}
     for (query, tool), result in zip(searches, results, strict=True):
-        if tool in whole_tools or len(result) > snippets:
+        if tool in whole_tools:
             whole += result
         else:
             ranked[query].append(result)

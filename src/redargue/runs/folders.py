@@ -88,7 +88,7 @@ def read_run(folder: Path) -> RecordedRun:
 
 def remove_run(folder: Path) -> None:
     """Removes a run folder with its files; raises RecordError if a process is writing to it."""
-    # at once, so that nobody reads a run of which half is left
+    # renamed first, so that no reader finds half a run
     gone = folder.with_name(f".{folder.name}.removed")
     with writing(folder):
         try:

@@ -160,3 +160,17 @@ def test_no_two_tools_of_a_debate_are_described_alike_and_one_says_what_it_is_go
     assert len(shipped) > 3
     assert len({*shipped, both, words}) == len(shipped) + 2
     assert "good for names and numbers" in words
+
+
+class Careless:
+    """A tool that returns more than it is asked for."""
+
+    name, about, revision = "careless", "everything", "1"
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        return tuple(Passage(text=f"Bridge {number} was opened.") for number in range(1_000))
+
+
+async def test_a_tool_that_returns_more_than_requested_is_cut_to_it() -> None:
+    agent = Agent("reader", Run(ScriptedBackend({}), {"careless": Careless()}), tools=("careless",))
+    assert len(await agent.search("bridge", 3, round_=1)) == 3

@@ -61,7 +61,7 @@ def _edges(lines: Sequence[str], page: int) -> Iterator[_Line]:
     for at in dict.fromkeys([*top, *reversed(bottom)]):
         if len(lines[at].strip()) <= _LONGEST:
             words = " ".join(lines[at].casefold().split())
-            # A table that goes on has rows at the bottom of one page and at the top of the next.
+            # A table that continues on the next page has rows at the bottom of one and the top of the other.
             sides = [name for name, places in (("top", top), ("bottom", bottom)) if at in places]
             numbered = frozenset(f"{side} {each}" for each in _numbered(words, page) for side in sides)
             yield _Line(at, words, numbered)

@@ -63,7 +63,7 @@ class Tool(Protocol):
     def revision(self) -> str: ...
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        """At most ``k`` passages, best first; an agent also reads more, if a tool returns more.
+        """At most ``k`` passages, best first; more are cut off.
 
         Raises:
             ToolFailed: no usable answer.

@@ -102,7 +102,7 @@ def _article(form: FormData) -> tuple[str, str, list[str]]:
     article, name, problems = "", "", []
     for upload in _files(form.getlist("article"))[:1]:
         first, *more = _documents(upload, instead=_IN_PARTS, whole=True)
-        if _last(upload).lower().endswith(".eml"):  # a picture attached to a letter is no text of its own
+        if _last(upload).lower().endswith(".eml"):  # a picture attached to a letter does not count as a text
             more = [each for each in more if not isinstance(each, _Refused)]
         if isinstance(first, _Refused):
             problems.append(first.line)
