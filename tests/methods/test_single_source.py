@@ -9,7 +9,7 @@ import pytest
 
 from redargue import words
 from redargue.caveats import Caveat, CaveatKind
-from redargue.claims import Claim, Meaning
+from redargue.claims import OPTIONS, Claim, Meaning
 from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
 from redargue.methods import sources
@@ -167,6 +167,15 @@ def test_a_sentence_that_another_page_repeats_is_no_second_source() -> None:
     page = passage(f"{OPENED} {FILLER} {OF_ITS_SUBJECT} A ferry crossed the river before that.", "Two")
     assert unquoted(passage(OPENED, "One"), page).robust_to == 0
     assert unquoted(passage(AGREES, "One"), page).robust_to == 1
+
+
+def test_an_option_has_no_other_side_and_is_robust_to_nothing() -> None:
+    claim = Claim(text="When was Harrow Bridge opened?", options=("1911", "1954"), labels=OPTIONS)
+    shown = (passage(OPENED, "One"), passage(AGREES, "Two"))
+    found = EvidenceFound(agent="a", round=1, tool="t", query="q", key="k", passages=(*shown, THIRD))
+    quotes = tuple(find_quote(each.text, (each,), side=Side.CONTEXT) for each in shown)
+    given = Verdict(claim=claim, label="A", meaning=Meaning.OPTION, quotes=quotes)
+    assert limited(given, [found], reads_evidence=True, hardened=True).robust_to == 0
 
 
 def test_what_speaks_to_models_is_not_a_source() -> None:

@@ -15,6 +15,7 @@ from functools import cache
 from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage, Quote, Side, publisher_of
+from redargue.framing import calls_itself_false
 from redargue.nli.aggregation import MIN_SIGNAL, first_of_sources
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.claim_parts import claim_parts
@@ -72,7 +73,7 @@ def shown_unquoted(claim: Claim, passages: Sequence[Passage]) -> list[Quote]:
     for side, strength, sentence in sorted(found, key=lambda each: -each[1]):
         if strength > SHOWN and sentence.passage.sha256 not in strongest:
             quote = find_quote(sentence.quote, (sentence.passage,), side=side)
-            if quote.found:
+            if quote.found and not (side is Side.FOR and calls_itself_false(quote.text)):
                 strongest[sentence.passage.sha256] = quote
     return [*strongest.values()]
 

@@ -106,12 +106,15 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     shown_alone = None
     if decides and sound and (names := named_publishers(passages.values())) > 1:
         side = side_of(verdict.claim.labels, verdict.label)
-        used = {quote.passage for quote in verdict.quotes} | orders.keys() | remembered.keys()
-        further = shown_unquoted(verdict.claim, [each for sha, each in passages.items() if sha not in used])
+        further: list[Quote] = []
+        if other := _OPPOSITE.get(side):
+            used = {quote.passage for quote in verdict.quotes} | orders.keys() | remembered.keys()
+            further = shown_unquoted(verdict.claim, [each for sha, each in passages.items() if sha not in used])
         sources = sources_of(verdict.claim, [*sound, *(each for each in further if each.side is side)], passages)
-        opposed = [each for each in (*verdict.quotes, *further) if each.side is _OPPOSITE.get(side)]
         shown_alone = single_source(sources, names)
-        changes |= {"robust_to": robust_to(sources, independent(opposed, passages))}
+        if other:  # options have no other side
+            opposed = [each for each in (*verdict.quotes, *further) if each.side is other]
+            changes |= {"robust_to": robust_to(sources, independent(opposed, passages))}
     flags = [
         shown_alone,
         _not_read_again(sound, again, remembered) if decides else None,  # several injections leave no room after them
