@@ -295,6 +295,13 @@ def test_uploaded_documents_of_one_name_are_numbered() -> None:
     assert [each.document for each in again.documents] == [*names, "report.txt (3)", "report.txt"]
 
 
+def test_records_of_a_file_beyond_the_limit_are_one_unread_file() -> None:
+    rows = "".join(f'{{"text": "The fee of room {number} is 5 euros."}}\n' for number in range(120)).encode()
+    read = uploads_of(("fees.jsonl", rows))
+    assert len(read.documents) == 50
+    assert [each.file for each in read.unread_files] == ["fees.jsonl"]
+
+
 def test_each_unread_file_of_one_name_is_named_until_it_is_given_again() -> None:
     first = uploads_of(("a/scan.txt", b""), ("b/scan.txt", b""), ("c/scan.txt", b"It opened."))
     assert [each.file for each in first.unread_files] == ["scan.txt", "scan.txt"]

@@ -33,6 +33,8 @@ A, B = "https://a.example/page", "https://b.example/x_(y)"
         (f"It is so [2][1]({A}).\n\n[2]: {B}\n", "It is so.\n\n", {"It is so": [B, A]}),
         (f"It is so [3][1].\n\n[1]: {A}\n", "It is so [3].\n\n", {"It is so": [A]}),  # nothing defines [3]
         (f"[It][1][2] is so.\n\n[1]: {A}\n[2]: {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"The [report][] is so.\n\n[report]: {A}\n", "The report is so.\n\n", {"The report is so": [A]}),
+        (f"In [Rome][1] it is so.\n\n[Rome]: {B}\n[1]: {A}\n", "In Rome it is so.\n\n", {"In Rome it": [A]}),
         (f"In [1998][^1] it is so.\n\n[^1]: {A}\n", "In 1998 it is so.\n\n", {"In 1998": [A]}),
         (f"It is so [1].\n\n[1]: {A}\n[1]: {B}\n", "It is so.\n\n", {"It is so": [A]}),  # as in CommonMark
         (f"It is so [1].\n\nSources\n1. Report, {A} and {B}\n", "It is so.\n\n", {"It is so": [A, B]}),

@@ -157,8 +157,9 @@ class PageFetcher:
         self._offline, self._resolve, self._transport = offline, resolve or _resolve, transport
 
     @classmethod
-    def from_environment(cls, *, offline: bool = False, environment: Mapping[str, str] = os.environ) -> PageFetcher:
-        return cls(allow=environment.get(ALLOW, "").replace(",", " ").split(), offline=offline)
+    def from_environment(cls, *, offline: bool = False, environment: Mapping[str, str] | None = None) -> PageFetcher:
+        variables = os.environ if environment is None else environment
+        return cls(allow=variables.get(ALLOW, "").replace(",", " ").split(), offline=offline)
 
     async def fetch(self, url: str) -> Page:
         """Fetches a page of at most 2 MB, within 10 s and over at most 3 redirects.

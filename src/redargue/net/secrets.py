@@ -42,11 +42,12 @@ class Secrets:
         self.add_known(*known)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Secrets:
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Secrets:
         """The values of variables whose names suggest keys, and the credentials in URLs."""
-        secrets = cls(value for name, value in environment.items() if _KEY_NAME.search(name))
-        secrets.add_known(*(value for name, value in environment.items() if _KNOWN_NAME.fullmatch(name)))
-        for value in environment.values():
+        variables = os.environ if environment is None else environment
+        secrets = cls(value for name, value in variables.items() if _KEY_NAME.search(name))
+        secrets.add_known(*(value for name, value in variables.items() if _KNOWN_NAME.fullmatch(name)))
+        for value in variables.values():
             if "://" in value:
                 secrets.add_url(value)
         return secrets

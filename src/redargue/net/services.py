@@ -72,46 +72,51 @@ RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
 
 
 def services(
-    base_url: str = "", environment: Mapping[str, str] = os.environ, *, assume_keys: bool = False
+    base_url: str = "", environment: Mapping[str, str] | None = None, *, assume_keys: bool = False
 ) -> dict[str, Service]:
     """Every service, with its address and key from the environment (``base_url`` wins); UsageError if one is wrong.
 
     ``assume_keys`` gives a placeholder to services without a key: for what sends nothing.
     """
+    variables = _variables(environment)
     configured = {}
     for name, defaults in SERVICES.items():
-        key, key_name = _first_set(environment, defaults.key_names)
+        key, key_name = _first_set(variables, defaults.key_names)
         key = key.strip() or (PLACEHOLDER if assume_keys else "")
         if not key.isascii() or not key.isprintable():
             what = f"{key_name} contains characters that no key has"
             raise UsageError(what, hint="set it again, without quotation marks")
         url_names = ("REDARGUE_BASE_URL", "OPENAI_BASE_URL") if name == "model" else (f"{_prefix(name)}_URL",)
-        url, url_name = _first_set(environment, url_names)
+        url, url_name = _first_set(variables, url_names)
         if base_url and name == "model":
             url, url_name = base_url, "--base-url"
-        extra = {option: environment.get(variable, "") for option, variable in defaults.extra.items()}
+        extra = {option: variables.get(variable, "") for option, variable in defaults.extra.items()}
         url = (url or defaults.url).replace("{language}", extra.get("language") or "en")
         if url and not url.startswith(("http://", "https://")):
             public = url.rpartition("@")[2].partition("?")[0]  # without credentials
             raise UsageError(f"{public!r} is not an address", where=url_name, hint="begin it with http:// or https://")
-        timeout = _number(environment, f"{_prefix(name)}_TIMEOUT", defaults.timeout)
+        variable = f"{_prefix(name)}_TIMEOUT"
+        timeout = _number(variable, variables.get(variable, ""), defaults.timeout)
         configured[name] = Service(name=name, url=url, key=key, timeout=timeout, extra=extra)
     return configured
 
 
-def limiter(environment: Mapping[str, str] = os.environ) -> Limiter:
+def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
     """The process' limiter; ``REDARGUE_MODEL_REQUESTS_PER_MINUTE`` and the like change a service's limits."""
-    rates = {}
+    variables, rates = _variables(environment), {}
     for name, defaults in SERVICES.items():
-        has_key = any(environment.get(variable, "").strip() for variable in defaults.key_names)
+        has_key = any(variables.get(variable, "").strip() for variable in defaults.key_names)
         rates[name] = defaults.rate_with_key if defaults.rate_with_key and has_key else defaults.rate
     rates[_READER] = READER_RATE
-    return Limiter({name: _configured(rate, name, environment) for name, rate in rates.items()})
+    return Limiter({name: _configured(rate, name, variables) for name, rate in rates.items()})
 
 
 def _configured(rate: Rate, name: str, variables: Mapping[str, str]) -> Rate:
-    values = {each: _number(variables, f"{_prefix(name)}_{each.upper()}", 0) for each in RATES}
-    changes = {each: int(value) if each == "in_flight" else value for each, value in values.items() if value}
+    changes: dict[str, float] = {}
+    for each in RATES:
+        variable = f"{_prefix(name)}_{each.upper()}"
+        if value := _number(variable, variables.get(variable, ""), 0):
+            changes[each] = int(value) if each == "in_flight" else value
     return rate.model_copy(update=changes)
 
 
@@ -126,7 +131,8 @@ def service_variables() -> Iterable[str]:
 
 def reader_service(url: str, key: str) -> Service:
     """A grader's endpoint; ``REDARGUE_READER_TIMEOUT`` changes how long it may take."""
-    timeout = _number(os.environ, f"{_prefix(_READER)}_TIMEOUT", 120.0)
+    variable = f"{_prefix(_READER)}_TIMEOUT"
+    timeout = _number(variable, os.environ.get(variable, ""), 120.0)
     return Service(name=_READER, url=url, key=key, timeout=timeout)
 
 
@@ -138,24 +144,30 @@ def _prefix(service: str) -> str:
     return "REDARGUE_" + service.upper().replace("-", "_")
 
 
-def _number(variables: Mapping[str, str], name: str, default: float) -> float:
-    if not variables.get(name):
+def _variables(environment: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The environment, which is never an argument of what raises: pytest prints the arguments of the last frame."""
+    return os.environ if environment is None else environment
+
+
+def _number(name: str, text: str, default: float) -> float:
+    if not text:
         return default
     try:
-        value = float(variables[name])
+        value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf or (name.endswith("IN_FLIGHT") and value != int(value)):
-        raise UsageError(f"expected a positive number, got {variables[name]!r}", where=name)
+        raise UsageError(f"expected a positive number, got {text!r}", where=name)
     return value
 
 
-def is_offline(environment: Mapping[str, str] = os.environ) -> bool:
+def is_offline(environment: Mapping[str, str] | None = None) -> bool:
     """Whether the environment keeps every request on this machine, for commands without ``--offline``."""
-    return environment.get("REDARGUE_OFFLINE", "").strip().lower() not in ("", "0", "false", "f", "no", "n", "off")
+    value = _variables(environment).get("REDARGUE_OFFLINE", "")
+    return value.strip().lower() not in ("", "0", "false", "f", "no", "n", "off")
 
 
-def require_local(address: str, *, what: str, environment: Mapping[str, str] = os.environ) -> None:
+def require_local(address: str, *, what: str, environment: Mapping[str, str] | None = None) -> None:
     """Raises ProviderError unless a PostgreSQL or Milvus address, or a path, stays on this machine.
 
     Databases are not reached through the transport, which keeps all else on this machine with ``--offline``.
@@ -164,7 +176,7 @@ def require_local(address: str, *, what: str, environment: Mapping[str, str] = o
         return
     url = address.removeprefix("milvus:")
     try:
-        hosts = _hosts(url, environment)
+        hosts = _hosts(url, _variables(environment))
     except ValueError:
         hosts = [""]
     if not all(map(_is_local, hosts)):

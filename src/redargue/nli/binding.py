@@ -26,7 +26,7 @@ from redargue.nli.quantities import Quantity
 # Jones treasurer".
 #
 # A claim that puts the one's name beside what the sentence says of the other is crossed, as a value
-# would be (:mod:`redargue.nli.binding`). Only clauses that begin with a name are compared, and only
+# would be. Only clauses that begin with a name are compared, and only
 # claims that say nothing else.
 
 

@@ -34,8 +34,8 @@ REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
-_NOT_KEPT = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-_REPORT_HEADERS = {"Content-Security-Policy": f"{REPORT_POLICY}; sandbox", **_NOT_KEPT}
+_NO_STORE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+_REPORT_HEADERS = {"Content-Security-Policy": f"{REPORT_POLICY}; sandbox", **_NO_STORE}
 
 
 _Blocks = AsyncIterator[Sequence[EventLine]]  # lines that come together
@@ -254,7 +254,7 @@ async def read_passage(
         checks = (await asyncio.to_thread(store.list, owner=caller.owner, limit=PASSAGES_IN)).checks
     if (text := await asyncio.to_thread(_passage, checks, sha256)) is None:
         raise HTTPException(404, "no passage of your newest checks has this sha256")
-    return PlainTextResponse(text, headers=_NOT_KEPT)
+    return PlainTextResponse(text, headers=_NO_STORE)
 
 
 def _passage(checks: Sequence[Check], sha256: str) -> str | None:

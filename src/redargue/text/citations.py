@@ -180,13 +180,17 @@ def _parts(
     yield text[end:]
 
 
+_MARK = re.compile(r"\^.+|\d{1,3}|[a-z]")  # in brackets before other brackets: not words that are linked
+
+
 def _reference(match: re.Match[str], definitions: _Definitions) -> tuple[str, list[str], int]:
     """The words of a reference, the names that it refers to, and its end; of "[1][2]", only "[1]"."""
     words, full = match["referring"] or "", match["full"] or ""
-    names = re.split(r"\s*[,;]\s*\^?", (words or match["short"]).removeprefix("^").casefold())
+    marks = re.split(r"\s*[,;]\s*", (words or match["short"]).casefold())
+    names = [mark.removeprefix("^") for mark in marks]
     if not words:
         return "", names, match.end()
-    if all(name in definitions or re.fullmatch(r"\d{1,3}", name) for name in names):
+    if full and all(map(_MARK.fullmatch, marks)):
         return "", names, match.end("referring") + 1
     return words, [(full or words).casefold()], match.end()
 

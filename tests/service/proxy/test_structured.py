@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redargue.service.proxy.checker import structure_of
+from redargue.service.proxy.structured import structure_of
 from service.proxy.conftest import BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_failures import block_of
 from service.proxy.test_stream import GIVEN, QUESTION, post

@@ -75,13 +75,14 @@ def read_uploads(form: FormData) -> Uploads:
             else:
                 documents.append(found)
         unread += refused.values()
-    names = distinct_names((each.document, each.text) for each in documents)
-    documents = [each.model_copy(update={"document": name}) for each, name in zip(documents, names, strict=True)]
     if len(documents) > CONTEXTS:
         why = f"{len(documents)} documents are more than {CONTEXTS}"
         problems.append(f"{why}: add them to a corpus (redargue corpus add FOLDER)")
-        unread += [UnreadFile(file=name, why=why) for name in dict.fromkeys(names[CONTEXTS:])]
+        left_out = dict.fromkeys(each.document for each in documents[CONTEXTS:])
+        unread += [UnreadFile(file=name, why=why) for name in left_out]
         documents = documents[:CONTEXTS]
+    names = distinct_names((each.document, each.text) for each in documents)
+    documents = [each.model_copy(update={"document": name}) for each, name in zip(documents, names, strict=True)]
     article, name, of_article = _article(form)
     return Uploads(tuple(documents), article, name, (*problems, *of_article), tuple(unread))
 

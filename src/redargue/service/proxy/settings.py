@@ -91,13 +91,14 @@ class ProxySettings(Frozen):
     spec: RunSpec = RunSpec(method=FIRST_READER)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ, **given: Any) -> Self:
+    def from_environment(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Self:
         """The settings from ``REDARGUE_UPSTREAM_URL`` and ``REDARGUE_PROXY_*``; keywords win.
 
         Raises:
             UsageError: a value that does not fit, or a variable of this name that there is not.
         """
-        set_ = {name: value for name in environment if (value := environment[name].strip())}
+        variables = os.environ if environment is None else environment
+        set_ = {name: value for name in variables if (value := variables[name].strip())}
         known = (*_VARIABLES.values(), _KEY)
         for name in set_:
             if name.startswith(_PREFIXES) and name not in known:

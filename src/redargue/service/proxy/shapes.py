@@ -360,4 +360,5 @@ def _depth(value: object) -> int:
     """Levels of objects and lists within each other."""
     if not isinstance(value, dict | list):
         return 0
-    return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max((_depth(each) for each in inner if isinstance(each, dict | list)), default=0)
