@@ -258,15 +258,15 @@ class Verifier:
         except RecordError:
             raise  # the record itself cannot be used, so no verdict can be recorded
         except RedargueError as error:
-            failed = error
+            failed = ErrorInfo.of(error)  # the error itself would keep the frames of the claim
         except Exception as error:
             module = self._extension_of(error, run)
             if not module:
                 raise
             what = f"{module!r}, an extension, failed: {type(error).__name__}: {error}"
             hint = "report it to its author; other claims are not affected"
-            failed = ExtensionError(what, hint=hint)
-        return Verdict(claim=claim, label=None, error=ErrorInfo.of(failed))
+            failed = ErrorInfo.of(ExtensionError(what, hint=hint))
+        return Verdict(claim=claim, label=None, error=failed)
 
     def _extension_of(self, error: Exception, run: Run) -> str:
         """The module of an extension whose code raised an error; empty for redargue's own."""

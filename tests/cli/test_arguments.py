@@ -200,6 +200,9 @@ def test_the_columns_of_a_table_are_named_to_check_and_to_estimate(
     assert (line["id"], line["claim"]["text"]) == ("row 1", "Denver is the capital of Colorado.")
     assert run(["check", "Bees are insects.", "--map", "claim=text"]) == 2
     assert "'Bees are insects.' has no columns" in capfd.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Bees are insects.\nBees fly.\n")))
+    assert run(["check", "-", "--map", "claim=text"]) == 2
+    assert "'-' has no columns" in capfd.readouterr().err
 
 
 def test_a_question_is_no_claim_unless_its_labels_answer_it(capfd: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,9 @@ from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import RecordError
 from redargue.evidence import Passage
+from redargue.parts import Parts
+from redargue.retrieval.tools.corpus import FixedPassages
+from redargue.spec import RunSpec
 from redargue.tasks.answer import AnswerClaim
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, script
@@ -80,6 +83,19 @@ async def test_a_verdict_without_regard_to_evidence_has_no_set(tmp_path: Path) -
     found = await asked(tmp_path / "run", script(JudgeDebate=answer("SUPPORTS")), profile="paper")
     assert (found.taken, found.how, found.after) == ((), "none", None)
     assert "nor does removing all evidence" in searched(found)
+
+
+@pytest.mark.anyio
+async def test_a_verdict_on_whole_evidence_is_verified_again_with_all_of_it(tmp_path: Path) -> None:
+    shelf = [Passage(text=f"Sentence {number} is about fog.", document=f"d{number}") for number in range(20)]
+    tool = FixedPassages([[*shelf, Passage(text=TEXT, document="lamp")]], name="documents", whole=True)
+    spec, parts = RunSpec(offline=True, tools=("documents",)), Parts(evidence={"documents": tool})
+    with Verifier(spec, parts=parts, folder=tmp_path / "run", claims=[CLAIM]) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    recorded = RecordedClaim(tmp_path / "run")
+    with recorded.verifier(offline=True) as verifier:
+        found = await find_counterfactual(recorded, verifier, most=3)
+    assert (found.evidence, found.before) == (21, verdict.label)
 
 
 @pytest.mark.anyio

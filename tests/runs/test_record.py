@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
 from redargue.events import canonical
+from redargue.parts import Parts
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import Record, last_attempts, read_events
@@ -345,6 +347,21 @@ async def test_an_error_on_the_way_is_the_verdicts_error_and_one_before_it_is_ra
     assert (verdict.error.type, verdict.label) == ("UsageError", None)
     with pytest.raises(UsageError, match="did you mean 'tool-mad'"):
         await redargue.verify(CLAIM, method="toolmad")
+
+
+async def test_a_claim_that_ends_in_an_error_leaves_no_run_in_memory() -> None:
+    wrong = ScriptedBackend(script(AnswerClaim=QUOTE))
+    gc.collect()
+    before = {id(each) for each in gc.get_objects() if isinstance(each, Run)}
+    gc.disable()  # what a cycle keeps, the collector would remove
+    try:
+        with Verifier(method="single-reader", parts=Parts(backend=wrong, evidence=tools())) as verifier:
+            verdicts = await verifier.verify_all(CLAIMS)
+        after = [each for each in gc.get_objects() if isinstance(each, Run) and id(each) not in before]
+    finally:
+        gc.enable()
+    assert all(verdict.error for verdict in verdicts)
+    assert after == []
 
 
 async def test_leaving_watch_cancels_the_verification() -> None:

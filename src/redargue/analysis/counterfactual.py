@@ -219,6 +219,8 @@ class _RecordedTool:
     def __init__(self, entry: ToolEntry, recorded_name: str, recorded: RecordedClaim) -> None:
         self.name, self.about, self.revision = entry.name, entry.about, entry.revision
         self._recorded_name, self._answers = recorded_name, recorded.answers
+        own = (answer for (tool, _), answer in recorded.answers.items() if tool == recorded_name)
+        self.whole = any(isinstance(answer, EvidenceFound) and answer.whole for answer in own)
         self.removed: frozenset[str] = frozenset()
         self.unrecorded = 0
 

@@ -87,13 +87,13 @@ def read_input(
         rows = read_table(Path(argument), read_mapping(mapping), labels=spec.labels, as_of=spec.as_of)
         return _claims_input(rows, question, spec)
     is_stream = argument == "-" or (is_file and Path(argument).is_fifo())
-    if mapping and (kind == "claim" or not is_stream):
+    content = _content(argument) if is_file else argument
+    if mapping and (kind == "claim" or not is_stream or not re.search(r"^\s*\{", content, re.MULTILINE)):
         what = f"{printable(argument, lines=False)!r:.80} has no columns"
         raise UsageError(what, where="--map", hint=f"name a file of claims: {', '.join(_TABLES)}")
     if kind == "claims" and suffix in _DOCUMENTS:
         hint = "without --as claims, check extracts them"
         raise UsageError(f"{argument!r} is a text whose claims have not been extracted", hint=hint)
-    content = _content(argument) if is_file else argument
     if not kind and (suffix in _DOCUMENTS or _is_text(content, spec.labels, by_line=is_file)):
         text = _text(content, "text", question, argument if is_file else "")
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"

@@ -78,20 +78,22 @@ def _verify(
     concurrency: int,
     json: bool,
 ) -> None:
-    from redargue.batch import refused_line, to_json_line
     from redargue.cli import report
     from redargue.cli.live import Viewer
     from redargue.cli.options import with_contexts
-    from redargue.reports.load import CheckResult
     from redargue.verifier import Verifier
 
     gate, lines, claims = read_gate(output), JsonLines(ordered=output.ordered), given.claims
     for row in given.refused:
         if output.jsonl:
+            from redargue.batch import refused_line
+
             lines.add(row.number - 1, refused_line(row))
         typer.echo(printable(f"refused: {row.error}"), err=True)
 
     def print_line(item: int, verdict: Verdict) -> None:
+        from redargue.batch import to_json_line
+
         row = given.rows[item]
         lines.add(row.number - 1, to_json_line(row.number, row.id, verdict))
 
@@ -105,6 +107,8 @@ def _verify(
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
         verdicts = asyncio.run(work)
     if json:
+        from redargue.reports.load import CheckResult
+
         print_json(CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:
         report.verdicts(verdicts, folder)

@@ -1,6 +1,6 @@
 """``redargue list``: registered methods, tools, tasks, backends and label sets.
 
-``redargue mcp-tools``: MERMAID's tool servers, for any MCP client.
+``redargue prompts``: what a model would be sent. ``redargue mcp-tools``: MERMAID's tool servers, for any MCP client.
 """
 
 from __future__ import annotations
@@ -14,23 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from redargue.cli.extensions import ListGroup
-from redargue.cli.output import leaving_with_reader
-from redargue.cli.parameters import AsJson, Offline, option
-from redargue.registry import Registry
-from redargue.sanitize import printable
-
-if TYPE_CHECKING:
-    from redargue.tasks.base import Task
-from typing import TYPE_CHECKING
-
-from redargue.cli.output import print_json
-from redargue.cli.parameters import PromptSet
+from redargue.cli.output import leaving_with_reader, print_json
+from redargue.cli.parameters import AsJson, Offline, PromptSet, option
 from redargue.errors import RedargueError, UsageError
-from redargue.registry import did_you_mean
-from redargue.sanitize import counted
+from redargue.registry import Registry, did_you_mean
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.estimate import ShownPrompt
+    from redargue.tasks.base import Task
 
 
 _T = TypeVar("_T")

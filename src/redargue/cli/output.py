@@ -1,6 +1,6 @@
-"""JSON on standard output: one object, or a line per item.
+"""How a command prints and ends: JSON on standard output, the log of a long command, exit codes and Ctrl-C.
 
-The log of a command that runs for long, on stderr: lines for people, or JSON Lines for programs.
+JSON is one object, or a line per item; the log on stderr has lines for people, or JSON Lines for programs.
 """
 
 from __future__ import annotations
@@ -13,28 +13,23 @@ import select
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from redargue.errors import UsageError
+from redargue.errors import BudgetReached, ProviderError, UsageError
 from redargue.registry import did_you_mean
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
-
-from redargue.errors import BudgetReached, ProviderError
-from redargue.sanitize import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from _typeshed import ReadableBuffer
 
     from redargue.caveats import Unchecked
     from redargue.cli.parameters import OutputParameters

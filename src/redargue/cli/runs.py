@@ -180,8 +180,7 @@ def replay_run(run: RunName, json: AsJson = False, quiet: Quiet = False, verbose
 
     def see(event: Event) -> None:
         seen.append(event)
-        text = describe(event, record.manifest.claims[event.item].labels)
-        if verbose and not quiet and text:
+        if verbose and not quiet and (text := describe(event, record.manifest.claims[event.item].labels)):
             console.print(Text(text), soft_wrap=True)
 
     folder = find_run(run)

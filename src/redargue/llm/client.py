@@ -153,18 +153,37 @@ class Endpoint:
         self._proven: set[Form] = set()  # forms that have worked: a 500 has another cause
 
     async def complete(
-        self, messages: Sequence[Message], *, account: Account, seed: int = 0, **options: Any
+        self,
+        messages: Sequence[Message],
+        *,
+        account: Account,
+        seed: int = 0,
+        schema: tuple[str, dict[str, Any]] | None = None,
+        form: Form | None = None,
+        functions: Sequence[Function] = (),
+        sampling: Sampling | None = None,
+        logprobs: bool = False,
+        extra: Mapping[str, Any] | None = None,
     ) -> tuple[Choice, ...]:
         """Asks for ``sampling.n`` replies: in one request if the endpoint can, else in concurrent requests.
 
-        ``options`` are fields of :class:`CompletionRequest`.
+        The options are those of :class:`CompletionRequest`.
 
         Raises:
             UsageError: the endpoint refuses the key, the model, the functions, or a parameter that cannot be left out.
             ProviderError: nothing answered.
             BudgetReached: the request exceeds the budget.
         """
-        request = CompletionRequest(messages=messages, **options)
+        sampling = sampling or Sampling()
+        request = CompletionRequest(
+            messages=messages,
+            schema=schema,
+            form=form,
+            functions=functions,
+            sampling=sampling,
+            logprobs=logprobs,
+            extra=extra or {},
+        )
         n, choices = request.sampling.n, tuple[Choice, ...]()
         if n == 1 or "n" not in self.capabilities.refused:
             choices = (await self._ask(request, n, account, seed))[:n]

@@ -201,7 +201,8 @@ class Draft:
             scores.append(math.fsum(float(row[token]) for row, token in rows))
         best = scores.index(max(scores))
         shares = [math.exp(score - scores[best]) for score in scores]
-        probabilities = [share / sum(shares) for share in shares]
+        total = sum(shares)
+        probabilities = [share / total for share in shares]
         self.entropies.append(-sum(each * math.log(each) for each in probabilities if each))
         self.reply_tokens += len(encoded[best]) - shared
         self.text += options[best]

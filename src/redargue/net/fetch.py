@@ -223,7 +223,7 @@ class PageFetcher:
             timeout=None,
             follow_redirects=False,
         ) as client:
-            for address in addresses:
+            for number, address in enumerate(addresses, 1):
                 answer = client.stream(
                     "GET",
                     url.copy_with(host=address.partition("%")[0], fragment=None),
@@ -233,9 +233,10 @@ class PageFetcher:
                 try:
                     async with answer as response:
                         return await _read(url, response)
-                except httpx2.ConnectError as error:
-                    failure = error
-        raise failure
+                except httpx2.ConnectError:
+                    if number == len(addresses):
+                        raise
+        raise ProviderError(f"{_shown(str(url))!r} cannot be reached")
 
 
 async def _resolve(host: str, port: int) -> Sequence[str]:

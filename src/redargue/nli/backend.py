@@ -30,7 +30,7 @@ from redargue.nli.questions import EndpointSpec
 from redargue.nli.reader import SHOWN, Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS_FOLDER as BUNDLED
 from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel, shared, tally
-from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
+from redargue.tasks.answer import Answer, AnswerClaim, Argument, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.extract import (
     ExtractClaims,
@@ -61,7 +61,6 @@ from redargue.tasks.score import (
 
 if TYPE_CHECKING:
     from redargue.nli.user_reader import UserReader
-from redargue.tasks.answer import Argument
 
 LEANS = 0.6  # probability of a side from which an open claim leans: two in three are right, below hardly more than half
 _QUOTES = 2  # at most, per answer

@@ -48,9 +48,10 @@ def confidence_text(verdict: Verdict) -> str:
 
 def file_of(source: Source) -> str:
     """The path of a source that is a file, relative to the current folder where it is below it; else empty."""
-    path, here = Path(source.document), Path.cwd()
+    path = Path(source.document)
     if not path.is_absolute():
         return ""
+    here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 

@@ -78,7 +78,6 @@ class JudgeDebate(LabelledTask):
 
     def template_vars(self) -> Mapping[str, object]:
         labels, choice = self.claim.labels, self.choice().items()
-        turns = lines(*map(self._turn, self.history))
         return {
             **subject_vars(labels),
             "claim": claim_section(self.claim, self.profile),
@@ -88,7 +87,7 @@ class JudgeDebate(LabelledTask):
             "free_text": labels.free_text,
             "conflicting": labels.named(Meaning.CONFLICTING) or "",
             "conflict_caution": self.conflict_caution,
-            "history": turns if self.profile == "paper" else self._debate(),
+            "history": lines(*map(self._turn, self.history)) if self.profile == "paper" else self._debate(),
             "scores": "\n".join(map(self._mean_score, self.scores)),
             "consistency": any(score.metric is Metric.CONSISTENCY for score in self.scores),
         }
