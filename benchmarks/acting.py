@@ -19,16 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import pool
-from redargue.bench.datasets.base import Example, load
+from redargue.assembly import Parts
+from redargue.bench.datasets import Example, load
 from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.metrics.classification import NonAnswers, correct_items, scores_by_rule
-from redargue.bench.statistics.bootstrap import PairedDifference, macro_f1_difference, paired_difference
-from redargue.bench.statistics.paired import mcnemar
+from redargue.bench.statistics import PairedDifference, macro_f1_difference, mcnemar, paired_difference
 from redargue.bench.system import System
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.memory.memory import open_memory
 from redargue.methods.base import configure
-from redargue.parts import Parts
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events

@@ -26,11 +26,10 @@ from benchmarks.sets import SETS, corpus_of, taken
 from redargue.bench import compare as comparison
 from redargue.bench.commands.cascade import exhaustive, fit_of
 from redargue.bench.commands.mermaid import import_runs
+from redargue.bench.compare import Rescored, paired, rescored, row_of
+from redargue.bench.compare import frontier as rescored_frontier
 from redargue.bench.harness import Bench
-from redargue.bench.rescore import Rescored, paired, rescored, row_of
-from redargue.bench.rescore import frontier as rescored_frontier
-from redargue.bench.statistics.bootstrap import paired_difference
-from redargue.bench.statistics.paired import mcnemar
+from redargue.bench.statistics import mcnemar, paired_difference
 from redargue.bench.system import System
 from redargue.methods.cascade.fit import Fit, FitRow, early_stops, lost, stop_of
 from redargue.spec import RunSpec

@@ -20,7 +20,7 @@ from benchmarks.answers import answered
 from benchmarks.baselines import Row
 from benchmarks.grounding import read_row
 from benchmarks.statistics import area_under_curve
-from redargue.bench.statistics.bootstrap import wilson
+from redargue.bench.statistics import wilson
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 

@@ -24,9 +24,9 @@ from benchmarks import pool
 from benchmarks.leaderboard import CONSTANT
 from benchmarks.sets import SETS, corpus_of, taken
 from benchmarks.statistics import accuracy, balanced_accuracy, interval, macro_f1
-from redargue.bench.datasets.base import Example
+from redargue.bench.datasets import Example
 from redargue.bench.harness import Bench
-from redargue.bench.statistics.paired import holm, mcnemar
+from redargue.bench.statistics import holm, mcnemar
 from redargue.bench.system import System
 from redargue.claims import Meaning
 from redargue.events import CallFailed, CallFinished

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks import markdown
 from benchmarks.defaults import DEBATE, TODAY, alone, read
-from redargue.bench.statistics.bootstrap import Interval, interval_of
+from redargue.bench.statistics import Interval, interval_of
 
 METRICS = {"faithfulness": "faithfulness", "answer_relevance": "answer relevance"}
 LAST_ROUND = 3

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import markdown
-from redargue.bench.statistics.bootstrap import wilson
-from redargue.service.agent_turns.closing import ClosingClaim, ClosingOutcome, check_closing
+from redargue.bench.statistics import wilson
+from redargue.service.agent_turns import ClosingClaim, ClosingOutcome, check_closing
 from redargue.service.agent_turns.transcripts import parse_transcript
 
 TURNS = Path(__file__).parent / "turns"

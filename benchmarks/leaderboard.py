@@ -29,9 +29,9 @@ from benchmarks import pool
 from benchmarks.methods import ours
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.bench.compare import score_outcomes
-from redargue.bench.datasets.base import Example
+from redargue.bench.datasets import Example
 from redargue.bench.harness import Bench, ClaimOutcome
-from redargue.bench.statistics.paired import McNemar, holm, mcnemar
+from redargue.bench.statistics import McNemar, holm, mcnemar
 from redargue.bench.system import DEBATED, READS, System
 from redargue.bench.tables.runner import folder_of
 from redargue.claims import Frozen

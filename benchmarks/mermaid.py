@@ -18,11 +18,11 @@ from typing import Any
 
 from benchmarks import acting, pool, recalling
 from redargue.bench.commands.mermaid import ReleasedRun, failure_of, import_runs, read_runs
-from redargue.bench.datasets.base import load
+from redargue.bench.datasets import load
 from redargue.bench.metrics.classification import NonAnswers, scores_by_rule
 from redargue.claims import Meaning
 from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled
-from redargue.memory.base import normalize_entity
+from redargue.memory import normalize_entity
 from redargue.nli.grammar import decompose
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict

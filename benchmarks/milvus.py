@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks import pool
 from redargue.errors import UnreadableFile
-from redargue.retrieval.corpus.base import Corpus
+from redargue.retrieval.corpus import Corpus
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 from benchmarks.mermaid import files
 from redargue.bench.commands.mermaid import ReleasedRun, read_runs, text_contents
-from redargue.bench.datasets.mermaid_runs import rows_with_runs
+from redargue.bench.datasets.files import rows_with_runs
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.injections import ADDRESS_FIELDS, reason_to_refuse
 from redargue.inputs.rows import rows
-from redargue.outgoing import ADDRESS_FIELDS, reason_to_refuse
 
 
 def main(arguments: list[str]) -> None:

@@ -38,14 +38,14 @@ from benchmarks.falsehoods import Falsehood, falsehood, names_of
 from benchmarks.poison_figures import Condition
 from benchmarks.sets import SETS, corpus_of
 from redargue import Verifier
-from redargue.bench.datasets import fever
-from redargue.bench.datasets.base import Example, load
+from redargue.bench.datasets import Example, load
+from redargue.bench.datasets.wikipedia import qrels
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.session import Embedder
 from redargue.retrieval.corpus.index import open_corpus
-from redargue.retrieval.tools.base import PerClaim, Search, Tool
+from redargue.retrieval.tools import PerClaim, Search, Tool
 from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.verdicts import Verdict
 
@@ -164,7 +164,7 @@ def _found(name: str, half: str) -> Iterator[tuple[Example, tuple[Passage, ...],
             passages = asyncio.run(tools.for_claim(at).search(example.claim.text, PASSAGES, search=Search()))
             yield example, passages, passages
         return
-    relevant = fever.qrels(data / "benchmarks/fever/qrels.jsonl.gz") if chosen.dataset == "fever" else {}
+    relevant = qrels(data / "benchmarks/fever/qrels.jsonl.gz") if chosen.dataset == "fever" else {}
     with open_corpus(corpus_of(chosen.corpus)) as corpus:
         for example in decided:
             gold = relevant.get(example.id) or {part.document for group in example.evidence for part in group}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from redargue.bench.datasets.base import Example
-from redargue.bench.statistics.bootstrap import Interval, interval, paired_difference
-from redargue.bench.statistics.paired import mcnemar
+from redargue.bench.datasets import Example
+from redargue.bench.statistics import Interval, interval, mcnemar, paired_difference
 from redargue.claims import Meaning
 from redargue.verdicts import Metric, Verdict
 

@@ -26,7 +26,7 @@ import httpx2
 
 import redargue.api  # noqa: F401  (loads every task)
 from benchmarks.real import KeptReplies, model_file, served
-from redargue.backends.base import Call, Sampling
+from redargue.backends import Call, Sampling
 from redargue.claims import TWO, Claim
 from redargue.errors import BadReply
 from redargue.evidence import Passage
@@ -38,11 +38,11 @@ from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams
 from redargue.methods.dual_position.tasks import Position, SpeakForTeam, Speech, TeamStatement, WriteTeamQueries
 from redargue.methods.markov_debate import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.one_pass.tasks import Answers, ReadClaims
+from redargue.methods.one_pass import Answers, ReadClaims
 from redargue.methods.tool_mad.tasks import ScoreAnswer
 from redargue.methods.verdict_parts import why_unquoted
 from redargue.net.transport import Service, Transport
-from redargue.retrieval.tools.base import SearchAction
+from redargue.retrieval.tools import SearchAction
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judge import JudgeDebate, Turn

@@ -23,15 +23,15 @@ import numpy as np
 from benchmarks import pool
 from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, interval, macro_f1
-from redargue.bench.datasets.base import Example, load
-from redargue.bench.metrics.retrieval import hit_rate
+from redargue.bench.datasets import Example, load
+from redargue.bench.metrics.evidence import hit_rate
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader import Reading
 from redargue.nli.session import Embedder
 from redargue.retrieval.corpus.index import open_corpus
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.retrieval.tools.corpus import CorpusTool, FixedPassages, RerankedTool
 
 FROZEN = ("snapshot-factool-qa", "snapshot-bingcheck", "snapshot-factcheck-bench")

@@ -23,7 +23,7 @@ from benchmarks import contrast, pool
 from benchmarks.reader import FROZEN, frozen
 from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, macro_f1
-from redargue.bench.datasets.base import load
+from redargue.bench.datasets import load
 from redargue.claims import FEVER, Meaning
 from redargue.evidence import Passage
 from redargue.nli.aggregation import Weights

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 from benchmarks import pool
 from redargue.bench.commands.mermaid import ObservedCall, ReleasedRun, failure_of, read_runs, text_contents
-from redargue.bench.datasets.base import Example, load
+from redargue.bench.datasets import Example, load
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.memory.base import Finding, MemorySettings
+from redargue.memory import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
 from redargue.nli.grammar import decompose
 from redargue.nli.session import Embedder

@@ -36,7 +36,8 @@ from typing import Any, ClassVar, cast
 import httpx2
 
 from benchmarks.shown_documents import shown
-from redargue.backends.base import Call, Output, Reply, Stability
+from redargue.assembly import Parts
+from redargue.backends import Call, Output, Reply, Stability
 from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
@@ -50,8 +51,7 @@ from redargue.methods.mermaid.tasks import DecomposeClaim, NextStep
 from redargue.methods.tool_mad.tasks import ScoreAnswer
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
-from redargue.parts import Parts
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.spec import RunSpec
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import AnyTask, Out, Task

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import pool
-from redargue.llm.prompted import BUNDLED_STABILITY
+from redargue.llm.chat import BUNDLED_STABILITY
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.session import shared
 

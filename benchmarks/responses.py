@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from benchmarks import pool
 from benchmarks.responses_figures import Calls, notes, paired, published, show
-from redargue.bench.datasets.base import Example, half_of, load
+from redargue.bench.datasets import Example, half_of, load
 from redargue.bench.harness import Bench
-from redargue.bench.metrics.responses import by_response
+from redargue.bench.metrics.classification import by_response
 from redargue.bench.system import System
 from redargue.claims import Meaning
 from redargue.evidence import Passage

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from redargue.bench.metrics.base import MetricValue
-from redargue.bench.metrics.classification import Binary
-from redargue.bench.metrics.responses import by_response, factuality, response_call
-from redargue.bench.statistics.bootstrap import PairedDifference, interval, macro_f1_difference, paired_difference
-from redargue.bench.statistics.paired import holm, mcnemar, power_analysis
-from redargue.bench.tables.schema import find_table
+from redargue.bench.metrics import MetricValue
+from redargue.bench.metrics.classification import Binary, by_response, factuality, response_call
+from redargue.bench.statistics import (
+    PairedDifference,
+    holm,
+    interval,
+    macro_f1_difference,
+    mcnemar,
+    paired_difference,
+    power_analysis,
+)
+from redargue.bench.tables import find_table
 from redargue.errors import UsageError
 
 LABELS = ("factual", "not factual")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
-from redargue.bench.datasets.base import Example, load
+from redargue.bench.datasets import Example, load
 from redargue.retrieval.corpus.documents import dataset_documents
 from redargue.retrieval.corpus.index import open_corpus
 

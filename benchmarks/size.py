@@ -33,7 +33,7 @@ for module in pkgutil.walk_packages(redargue.__path__, "redargue.", onerror=lamb
         importlib.import_module(module.name)
     except Exception as error:
         failed[module.name] = f"{type(error).__name__}: {error}"[:200]
-for registry in ("methods.base:methods", "backends.base:backends", "cli.extensions:commands"):
+for registry in ("methods.base:methods", "backends:backends", "cli.app:commands"):
     try:
         pkgutil.resolve_name(f"redargue.{registry}").load_builtin()
     except Exception as error:
@@ -147,7 +147,7 @@ def deletions(sources: Path) -> dict[str, dict[str, str]]:
 def modules_of_methods(sources: Path) -> dict[str, list[str]]:
     """The methods of each module: ``{"methods.tool_mad": ["tool-mad"]}``."""
     by_module = defaultdict(list)
-    for path in (sources / "redargue/methods/builtin.py", *sources.rglob("methods/*/entry_points.toml")):
+    for path in (sources / "redargue/methods/base.py", *sources.rglob("methods/*/entry_points.toml")):
         text = path.read_text(encoding="utf-8")
         for name, module in re.findall(r'^ *"?([\w-]+)"?(?::| =) "redargue\.(methods\.[\w.]+):', text, re.MULTILINE):
             by_module[module].append(name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from redargue.bench.statistics.bootstrap import interval_of
+from redargue.bench.statistics import interval_of
 
 Codes = npt.NDArray[np.int64]
 

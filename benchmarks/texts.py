@@ -20,7 +20,7 @@ from benchmarks.speed import served
 from redargue.errors import RedargueError
 from redargue.evidence import Passage
 from redargue.nli import claim_filter
-from redargue.text.report import Outcome
+from redargue.text import Outcome
 from redargue.text.segment import sentences_of
 from redargue.text.verification import ground, verify_text
 from support.debates import ShelfTool

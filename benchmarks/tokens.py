@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import pool
-from redargue.backends.base import Call, Reply
-from redargue.bench.datasets.base import Example, load
+from redargue.backends import Call, Reply
+from redargue.bench.datasets import Example, load
 from redargue.claims import Claim
 from redargue.llm.rendering import Renderer
 from redargue.nli.backend import EmbeddedBackend

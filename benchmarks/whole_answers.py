@@ -25,7 +25,7 @@ from benchmarks.baselines import Row
 from benchmarks.grounding import read_row, sample
 from benchmarks.statistics import balanced_accuracy
 from redargue import ground
-from redargue.bench.statistics.paired import mcnemar
+from redargue.bench.statistics import mcnemar
 from redargue.claims import Meaning
 from redargue.errors import RedargueError
 

@@ -84,11 +84,11 @@ def _own_home(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the test registers by name is gone after it: an example and the page that shows it have one name."""
-    from redargue.backends.base import backends
-    from redargue.bench.datasets.base import datasets
+    from redargue.backends import backends
+    from redargue.bench.datasets import datasets
     from redargue.methods import methods
-    from redargue.retrieval.corpus.base import stores
-    from redargue.retrieval.tools.base import tools
+    from redargue.retrieval.corpus import stores
+    from redargue.retrieval.tools import tools
 
     for registry in (methods, tools, backends, datasets, stores):
         monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))

@@ -38,7 +38,7 @@ from redargue.runs.manifest import load_manifest
 from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
-from redargue.text.report import CheckedClaim, Outcome, Report, outcome
+from redargue.text import CheckedClaim, Outcome, Report, outcome
 from redargue.text.verification import ground, verify_text
 from redargue.verdicts import Unsure, Verdict, apply_threshold
 from redargue.verifier import Verifier

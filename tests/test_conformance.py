@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.backends.base import Backend, backends
+from redargue.backends import Backend, backends
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import UnsupportedTask
@@ -17,7 +17,7 @@ from redargue.events import canonical
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
 from redargue.methods.base import configure, methods
-from redargue.methods.one_pass.tasks import Answers
+from redargue.methods.one_pass import Answers
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
 from redargue.verifier import Verifier

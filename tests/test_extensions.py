@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import pytest
 
 import redargue
+from redargue.assembly import Parts
 from redargue.errors import UsageError
 from redargue.methods import FROM_SETTINGS, Agent, Method, SearchSettings
-from redargue.parts import Parts
-from redargue.retrieval.tools.base import Search, Sources, made_tool, tools
+from redargue.retrieval.tools import Search, Sources, made_tool, tools
 from redargue.spec import RunSpec
 from redargue.tasks import Answer, AnswerClaim
 from redargue.verifier import Verifier

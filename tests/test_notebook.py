@@ -12,7 +12,7 @@ import redargue
 from redargue import errors
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
-from redargue.text.report import CheckedClaim, Outcome, Report
+from redargue.text import CheckedClaim, Outcome, Report
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Usage, Verdict
 from support.payloads import FORMULAS, TERMINAL

@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from redargue.backends.base import backends
-from redargue.bench.datasets.base import datasets
+from redargue.backends import backends
+from redargue.bench.datasets import datasets
 from redargue.cli import doctor
-from redargue.cli.extensions import EXTRAS
+from redargue.cli.app import EXTRAS
 from redargue.cli.list import list_app
 from redargue.errors import UsageError
 from redargue.methods import methods
 from redargue.registry import _PARTS, Registry, install, optional_entries
 from redargue.reports.folders import further_tables, sections
-from redargue.retrieval.tools.base import tools
+from redargue.retrieval.tools import tools
 
 OUTSIDE = Path(__file__).parent / "support" / "outside"
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from mypy import api as mypy
 
-from redargue.assembly import method_of
+from redargue.assembly import OBJECTS, Parts, RunOptions, method_of, read_options
 from redargue.claims import AVERITEC, FEVER, Claim
 from redargue.cli.app import run
 from redargue.cli.options import run_config
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config_file import Known, read_defaults
 from redargue.errors import RecordError, UsageError
-from redargue.parts import OBJECTS, Parts, RunOptions, read_options
 from redargue.runs.budget import Prices
 from redargue.runs.manifest import read_manifest
 from redargue.spec import RECORDED, RunSpec

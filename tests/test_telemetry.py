@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import redargue
+from redargue.assembly import Parts
 from redargue.errors import BadReply
-from redargue.parts import Parts
 from redargue.registry import install
 from redargue.spec import RunSpec
 from redargue.verifier import Verifier

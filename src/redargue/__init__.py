@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from redargue.adapters.assertions import grounded as grounded
     from redargue.adapters.assertions import supported as supported
+    from redargue.api import replay as replay
     from redargue.api import verify as verify
     from redargue.api import verify_sync as verify_sync
     from redargue.api import watch as watch
@@ -40,19 +41,18 @@ if TYPE_CHECKING:
     from redargue.evidence import Quote as Quote
     from redargue.evidence import QuoteStatus as QuoteStatus
     from redargue.evidence import Side as Side
-    from redargue.playback import replay as replay
     from redargue.registry import ExtensionError as ExtensionError
     from redargue.runs.budget import Budget as Budget
     from redargue.spec import RunSpec as RunSpec
+    from redargue.text import CheckedClaim as CheckedClaim
+    from redargue.text import Citation as Citation
+    from redargue.text import CitationOutcome as CitationOutcome
+    from redargue.text import Outcome as Outcome
+    from redargue.text import Report as Report
     from redargue.text.citations import verify_citations as verify_citations
     from redargue.text.grounder import Grounder as Grounder
+    from redargue.text.grounder import check_stream as check_stream
     from redargue.text.grounder import warm_up as warm_up
-    from redargue.text.report import CheckedClaim as CheckedClaim
-    from redargue.text.report import Citation as Citation
-    from redargue.text.report import CitationOutcome as CitationOutcome
-    from redargue.text.report import Outcome as Outcome
-    from redargue.text.report import Report as Report
-    from redargue.text.stream import check_stream as check_stream
     from redargue.text.verification import ground as ground
     from redargue.text.verification import verify_text as verify_text
     from redargue.verdicts import Score as Score
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 # Loaded when they are first used: `redargue --help` needs none of them.
 _HOMES = {
     "adapters.assertions": "grounded supported",
-    "api": "verify verify_sync watch",
+    "api": "replay verify verify_sync watch",
     "backends.scripted": "ScriptedBackend",
     "caveats": "Caveat Unchecked",
     "claims": "Claim Label LabelSet Meaning",
@@ -73,13 +73,11 @@ _HOMES = {
     "errors": "BadReply BudgetReached CorpusError ProviderError RecordError RedargueError ReplayMiss"
     " StoreUnavailable ToolFailed UnreadableFile UnsupportedTask UsageError",
     "evidence": "Gap Passage Quote QuoteStatus Side",
-    "playback": "replay",
     "runs.budget": "Budget",
     "text.citations": "verify_citations",
-    "text.grounder": "Grounder warm_up",
-    "text.stream": "check_stream",
+    "text.grounder": "Grounder check_stream warm_up",
     "text.verification": "ground verify_text",
-    "text.report": "CheckedClaim Citation CitationOutcome Outcome Report",
+    "text": "CheckedClaim Citation CitationOutcome Outcome Report",
     "verdicts": "Score Usage Verdict",
     "verifier": "Verifier",
 }

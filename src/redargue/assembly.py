@@ -1,32 +1,89 @@
-"""Makes the parts of a run (method, backend, memory, tools) from its :class:`~redargue.spec.RunSpec`."""
+"""TODO"""
 
 from __future__ import annotations
 
 import inspect
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from redargue.backends.base import Backend, backends
+from redargue.backends import Backend, backends
 from redargue.errors import UsageError
+from redargue.memory import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod, configure, methods
 from redargue.methods.setting_types import closed_fields
 from redargue.net.services import SERVICES, limiter, require_local, services
 from redargue.net.transport import Service, Transport
 from redargue.nli.aggregation import MIN_CONFIDENCE
-from redargue.parts import Parts
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
-from redargue.retrieval.tools.base import Sources
-from redargue.runs.budget import Prices
-from redargue.spec import RunSpec
+from redargue.retrieval.tools import Action, PerClaim, Sources, Tool
+from redargue.runs.budget import Budget, Prices
+from redargue.runs.record import Clock
+from redargue.spec import RunSpec, SpecOptions
 
 if TYPE_CHECKING:
-    from redargue.llm.prompts import Prompts
+    from redargue.llm.rendering import Prompts
     from redargue.memory.memory import Memory
     from redargue.nli.user_reader import UserReader
+
+
+class RunOptions(SpecOptions, total=False):
+    """The fields of :class:`RunSpec`, for some of which an object may be given, and those of :class:`Parts`."""
+
+    backend: str | Backend
+    memory: str | Path | EvidenceMemory | None
+    budget: str | Budget | None
+    prices: str | Path | Prices | None
+    evidence: Mapping[str, Tool | PerClaim]
+    actions: Mapping[str, Action]
+    transport: Transport | None
+    clock: Clock | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Objects that a run uses instead of making them from its :class:`RunSpec`; the caller closes them.
+
+    Attributes:
+        evidence: evidence tools by the names in the settings, including tools that differ between claims
+            (:class:`~redargue.retrieval.tools.PerClaim`); others are made from the configuration.
+        actions: tools that agents call with arguments, by name; asynchronous context managers
+            (:class:`~redargue.retrieval.mcp.client.McpTool`) are entered while claims are verified. None until
+            :func:`redargue.assembly.connect` has listed the tools of the MCP servers.
+    """
+
+    backend: Backend | None = None
+    memory: EvidenceMemory | None = None
+    budget: Budget | None = None
+    prices: Prices | None = None
+    evidence: Mapping[str, Tool | PerClaim] = field(default_factory=dict)
+    actions: Mapping[str, Action] | None = None
+    transport: Transport | None = None
+    clock: Clock | None = None
+
+
+OBJECTS = tuple(part.name for part in fields(Parts))
+
+
+def read_options(options: RunOptions, spec: RunSpec | None = None, parts: Parts | None = None) -> tuple[RunSpec, Parts]:
+    values: dict[str, Any] = {}
+    objects: dict[str, Any] = {}
+    for name, value in options.items():
+        known = name in RunSpec.model_fields
+        if name in OBJECTS and not (known and isinstance(value, str | Path)):
+            if value is not None:
+                objects[name] = value
+        elif known:
+            values[name] = value
+        else:
+            names = dict.fromkeys([*RunSpec.model_fields, *OBJECTS])
+            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
+    spec = (spec or RunSpec()).updated(**values) if values else spec or RunSpec()
+    return spec, replace(parts or Parts(), **objects)
+
 
 SMALL = "small"  # the name of the bundled reader, without the large one
 PRINTED = "printed:"  # before a method's name: the prompts of its paper instead of a folder
@@ -151,7 +208,7 @@ def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
     """Prompts from a folder, from texts by name, or (``printed:METHOD``) the shipped ones of a method's paper."""
     if not source:
         return None
-    from redargue.llm.prompts import Prompts
+    from redargue.llm.rendering import Prompts
 
     methods.load_builtin()  # their tasks are known by name once they are imported
     if not isinstance(source, Path):

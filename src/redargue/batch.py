@@ -22,7 +22,7 @@ from redargue.evidence import Gap, Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.sanitize import csv_cell
-from redargue.text.report import Report, unchecked_reasons
+from redargue.text import Report, unchecked_reasons
 from redargue.text.verification import ground
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier

@@ -10,18 +10,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from redargue.assembly import method_of
-from redargue.backends.base import Call
+from redargue.backends import Call
 from redargue.claims import MAX_CLAIM, Claim, Frozen, LabelSet
 from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend
 from redargue.llm.client import Message, strict_schema
-from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Renderer
+from redargue.llm.rendering import Prompts, Renderer
 from redargue.methods.dry_run import CLAIM as CLAIM
 from redargue.methods.dry_run import Asked, Costs, costs, dry_run
 from redargue.methods.made_up_agents import AGREES, DISAGREES
 from redargue.retrieval.corpus.documents import sentence_spans
-from redargue.retrieval.tools.base import tools
+from redargue.retrieval.tools import tools
 from redargue.runs.budget import Price
 from redargue.sanitize import counted
 from redargue.spec import RunSpec

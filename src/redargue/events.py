@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from redargue.caveats import Noted
 from redargue.claims import Claim, Frozen, detail
 from redargue.evidence import Gap, GapKind, Omission, Passage, Quote, Recalled, without_retrieval_times
-from redargue.tasks.decompose import Triplet
+from redargue.tasks.extract import Triplet
 from redargue.verdicts import ErrorInfo, Score, Usage, Verdict
 
 

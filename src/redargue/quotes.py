@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from redargue.denials import DENIAL_REACH, denied, negates
 from redargue.evidence import Passage, Quote, QuoteStatus, Side, publisher_of
+from redargue.framing import DENIAL_REACH, denied, framed, negates
 from redargue.framing import REACH as FRAME
-from redargue.framing import framed
 from redargue.sanitize import INVISIBLE
 
 _EQUIVALENT = {
@@ -58,7 +57,7 @@ def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CO
     found in a title; of one that runs from the title into the text, the part in the text counts.
 
     A quotation has to begin and end at word boundaries, and what it leaves out beside it must not deny it: the words of
-    its own sentence (:mod:`redargue.denials`) and the sentences around it (:mod:`redargue.framing`).
+    its own sentence (:mod:`redargue.framing`) and the sentences around it (:mod:`redargue.framing`).
     """
     text = _NUMBER.sub("", text)
     best: Quote | None = None

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
-from redargue.backends.base import Backend, Call, Output, Sampling, Token
+from redargue.backends import Backend, Call, Output, Sampling, Token
 from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, RedargueError, ReplayMiss, ToolFailed, UsageError
 from redargue.events import (
@@ -30,13 +30,12 @@ from redargue.events import (
     passages_of,
 )
 from redargue.evidence import Omission, Passage, Timing, first_in_time, timing
-from redargue.injections import injection_in
-from redargue.memory.base import EvidenceMemory, Finding, Recall
+from redargue.injections import injection_in, reason_to_refuse
+from redargue.memory import EvidenceMemory, Finding, Recall
 from redargue.memory.memory import MemoryLookup
 from redargue.nli.language import in_english, language_of
-from redargue.outgoing import reason_to_refuse
 from redargue.registry import ExtensionError, did_you_mean
-from redargue.retrieval.tools.base import Action, Observation, Search, Tool
+from redargue.retrieval.tools import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, Cost, UsageCounter, cost_of_usage
 from redargue.runs.record import CallRecord, Clock, Paid, SystemClock
 from redargue.tasks.base import AnyTask, Out, Task

@@ -11,24 +11,22 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Unpack
 
-from redargue.assembly import make_backend, memory_of, method_of
-from redargue.backends.base import AsksModel, Backend, RendersPrompts, require
-from redargue.backends.replay import ReplayBackend
+from redargue.assembly import Parts, RunOptions, make_backend, memory_of, method_of, read_options
+from redargue.backends import AsksModel, Backend, RendersPrompts, ReplayBackend, require
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
-from redargue.memory.base import EvidenceMemory
+from redargue.memory import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.recalled import read_again
 from redargue.methods.verdict_parts import deciding, limited, not_checked, without_unread
 from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
-from redargue.parts import Parts, RunOptions, read_options
 from redargue.registry import ExtensionError, is_own
 from redargue.retrieval.corpus.index import Corpus, open_store
-from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
+from redargue.retrieval.tools import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost, Prices
 from redargue.runs.manifest import ActionEntry, BackendEntry, Origin, RunManifest, ToolEntry

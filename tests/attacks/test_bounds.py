@@ -29,10 +29,10 @@ from redargue.nli.markup import is_furniture, is_heading, without_dateline
 from redargue.quotes import find_quote
 from redargue.retrieval.corpus import documents, markup
 from redargue.retrieval.corpus.markup import read_html, read_markdown, read_pdf
-from redargue.retrieval.corpus.running_lines import without_running_lines
+from redargue.retrieval.corpus.pdf_lines import without_running_lines
 from redargue.retrieval.mcp import client
 from redargue.retrieval.mcp.transports import _bound
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.retrieval.tools.online import OnlineTool
 from redargue.runs.budget import Account
 from support.files import pdf

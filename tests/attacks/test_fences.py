@@ -13,10 +13,10 @@ import pytest
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
+from redargue.llm.parsing import functions, system_words
 from redargue.llm.rendering import _secret as secrets_by_path
 from redargue.llm.rendering import fence_secret
 from redargue.llm.response import read_response
-from redargue.llm.tool_calls import functions, system_words
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.transport import Service, Transport
 from redargue.tasks.answer import AnswerClaim

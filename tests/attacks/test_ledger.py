@@ -12,8 +12,8 @@ import pytest
 
 from redargue.claims import Claim
 from redargue.cli.app import run
+from redargue.cluster import worker_job
 from redargue.cluster.commands import run_worker
-from redargue.cluster.job import worker_job
 from redargue.cluster.queue import submit
 from redargue.cluster.store import open_ledger
 from redargue.errors import RedargueError, UsageError
@@ -86,7 +86,7 @@ def test_a_ledger_chooses_no_address_and_no_file(
 
 
 def test_a_worker_whose_settings_name_the_same_is_let(batch: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from redargue.cluster.job import read_job
+    from redargue.cluster import read_job
 
     job = read_job(
         {**batch, "spec": {**batch["spec"], "base_url": "http://127.0.0.1:9/v1", "mcp": ["wikipedia", "a b"]}}
@@ -99,7 +99,7 @@ def test_a_worker_whose_settings_name_the_same_is_let(batch: dict[str, Any], mon
 
 
 def test_a_worker_that_is_offline_stays_so(batch: dict[str, Any]) -> None:
-    from redargue.cluster.job import read_job
+    from redargue.cluster import read_job
 
     job = read_job({**batch, "spec": {**batch["spec"], "offline": False}})
     assert job.with_environment({"REDARGUE_OFFLINE": "1"}).offline

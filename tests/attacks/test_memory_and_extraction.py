@@ -13,7 +13,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.caveats import UncheckedReason
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.memory.base import Finding
+from redargue.memory import Finding
 from redargue.memory.memory import Memory, open_memory
 from redargue.run import Run
 from redargue.tasks.extract import (
@@ -24,8 +24,8 @@ from redargue.tasks.extract import (
     SentenceMark,
     SentenceMarks,
 )
+from redargue.text import Outcome, build_report
 from redargue.text.extract import Extraction, extract
-from redargue.text.report import Outcome, build_report
 from redargue.text.segment import Text
 from redargue.verdicts import Usage
 

@@ -14,8 +14,8 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.events import EvidenceMissing
 from redargue.evidence import Passage
-from redargue.outgoing import reason_to_refuse
-from redargue.retrieval.tools.base import Search
+from redargue.injections import reason_to_refuse
+from redargue.retrieval.tools import Search
 from redargue.run import Run
 from support.debates import ShelfTool
 

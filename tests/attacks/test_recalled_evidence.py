@@ -14,7 +14,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Meaning
 from redargue.evidence import Passage
-from redargue.memory.base import Finding, MemorySettings
+from redargue.memory import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
 from redargue.memory.recheck import recheck
 from redargue.tasks.step import Step

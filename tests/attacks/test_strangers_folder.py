@@ -83,7 +83,7 @@ def every_option() -> list[tuple[tuple[str, ...], str]]:
 def test_no_option_that_reaches_beyond_the_answer_is_read_from_the_folder(
     command: tuple[str, ...], option: str
 ) -> None:
-    from redargue.cli.extensions import Options
+    from redargue.cli.app import Options
     from redargue.config_file import read_defaults
 
     group = get_command(app)

@@ -12,10 +12,10 @@ from redargue.caveats import Unchecked, UncheckedReason
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.extract import ExtractClaims, ExtractedClaims
+from redargue.text import unchecked_reasons
 from redargue.text.extract import Extraction, extract, extract_claims
-from redargue.text.report import unchecked_reasons
+from redargue.text.grounder import BEFORE, Segmenter
 from redargue.text.segment import Text, UncheckedSentence
-from redargue.text.stream import BEFORE, Segmenter
 from support.wrapped_statements import FRAGMENTS, SENTENCES, cases
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.backends.base import Call, Sampling
+from redargue.backends import Call, Sampling
 from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import UsageError
 from redargue.tasks.answer import AnswerClaim

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from redargue.assembly import Parts
 from redargue.bench.compare import Comparison, compare, make_row, read_results
-from redargue.bench.datasets.base import GoldEvidence, load
+from redargue.bench.datasets import GoldEvidence, load
 from redargue.bench.harness import Bench, reopen
 from redargue.bench.reports.page import print_comparison
 from redargue.bench.reports.tables import results_table
@@ -23,7 +24,6 @@ from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.settings import ToolMadSettings
-from redargue.parts import Parts
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events

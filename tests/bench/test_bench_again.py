@@ -13,7 +13,7 @@ import pytest
 from redargue.bench import harness
 from redargue.bench.commands.bench import _arguments
 from redargue.bench.compare import read_results
-from redargue.bench.datasets.base import load
+from redargue.bench.datasets import load
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.cli import progress

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.evidence_spans import by_sentence
+from redargue.bench.official_metrics import by_sentence
 from redargue.errors import UsageError
 from redargue.evidence import Quote, QuoteStatus, Source
 

@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from redargue.bench.extra import bench_extra, require_bench_extra
-from redargue.bench.statistics.bootstrap import interval
-from redargue.bench.statistics.paired import binomial_p
+from redargue.bench import bench_extra, require_bench_extra
+from redargue.bench.statistics import binomial_p, interval
 from redargue.errors import UsageError
 from redargue.registry import install
 

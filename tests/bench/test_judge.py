@@ -9,7 +9,7 @@ import pytest
 
 from redargue.bench.judge import JudgeCalibration, JudgedItem, calibrate
 from redargue.bench.metrics.classification import confusion
-from redargue.bench.statistics.bootstrap import cohen_kappa, wilson
+from redargue.bench.statistics import cohen_kappa, wilson
 from redargue.cli.app import run
 from redargue.errors import UsageError
 

@@ -27,7 +27,7 @@ from redargue.events import (
     canonical,
 )
 from redargue.inputs.rows import rows
-from redargue.memory.base import MemorySettings
+from redargue.memory import MemorySettings
 from redargue.memory.memory import default_memory, open_memory
 from redargue.reports.render import render
 from redargue.runs.record import read_events

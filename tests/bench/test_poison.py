@@ -7,7 +7,7 @@ from benchmarks.falsehoods import COPIES, Falsehood, falsehood, names_of
 from benchmarks.poison import PASSAGES, Case, conditions, poisoned
 from benchmarks.poison_figures import Condition, auc, lines, opposite
 
-from redargue.bench.datasets.base import Example
+from redargue.bench.datasets import Example
 from redargue.claims import FEVER, Claim
 from redargue.evidence import Passage
 from redargue.verdicts import Metric, Score, Verdict

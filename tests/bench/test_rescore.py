@@ -8,9 +8,18 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.compare import ComparedSystem, Comparison, Prediction, SampledClaim, write_results
+from redargue.bench.compare import (
+    ComparedSystem,
+    Comparison,
+    Prediction,
+    SampledClaim,
+    frontier,
+    paired,
+    rescored,
+    row_of,
+    write_results,
+)
 from redargue.bench.reports.charts import draw_frontier, frontier_table, points
-from redargue.bench.rescore import frontier, paired, rescored, row_of
 from redargue.bench.scoring import score
 from redargue.claims import Meaning
 from redargue.cli.app import run

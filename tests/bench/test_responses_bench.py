@@ -6,7 +6,7 @@ import pytest
 from benchmarks.responses import evidence
 from benchmarks.responses_figures import PUBLISHED, Calls, paired, published, show
 
-from redargue.bench.datasets.base import Example
+from redargue.bench.datasets import Example
 from redargue.claims import Claim
 from redargue.evidence import Passage
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.bench.datasets.base import Example, GoldEvidence
-from redargue.bench.metrics.averitec import installed_meteor
+from redargue.bench.datasets import Example, GoldEvidence
+from redargue.bench.metrics.evidence import installed_meteor
 from redargue.bench.scoring import Scores, score
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, LabelSet
 from redargue.errors import UsageError

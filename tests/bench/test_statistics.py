@@ -13,23 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redargue.bench.metrics.classification import macro_f1
-from redargue.bench.statistics.bootstrap import (
-    interval,
-    interval_of,
-    macro_f1_difference,
-    macro_f1_interval,
-    paired_difference,
-    seed_agreement,
-)
-from redargue.bench.statistics.paired import (
+from redargue.bench.statistics import (
     PairedFlip,
     binomial_p,
     critical_counts,
     flips,
     holm,
+    interval,
+    interval_of,
+    macro_f1_difference,
+    macro_f1_interval,
     mcnemar,
     mcnemar_power,
+    paired_difference,
     power_analysis,
+    seed_agreement,
     smallest_difference,
 )
 from redargue.errors import UsageError

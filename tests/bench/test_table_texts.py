@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.base import load
+from redargue.bench.datasets import load
+from redargue.bench.tables import find_table
 from redargue.bench.tables.comparison import compare_table
-from redargue.bench.tables.runner import Runner, TableChoice
-from redargue.bench.tables.schema import find_table
-from redargue.bench.tables.texts import claims_of_texts
+from redargue.bench.tables.runner import Runner, TableChoice, claims_of_texts
 from redargue.spec import RunSpec
 
 pytest.importorskip("scipy", reason="needs the extra lab")

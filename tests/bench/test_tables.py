@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.datasets.base import Example
+from redargue.bench.datasets import Example
+from redargue.bench.tables import AgentAnswer, PublishedCell, PublishedRow, find_table, papers, parse
 from redargue.bench.tables.comparison import compare_table
 from redargue.bench.tables.measures import measure_cell
 from redargue.bench.tables.runner import Runner, TableChoice
-from redargue.bench.tables.schema import AgentAnswer, PublishedCell, PublishedRow, find_table, papers, parse
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.files import home
 from redargue.methods.base import methods
-from redargue.retrieval.tools.base import tools
+from redargue.retrieval.tools import tools
 from redargue.spec import RunSpec
 from redargue.verdicts import Metric, Verdict
 from support.loopback import Loopback

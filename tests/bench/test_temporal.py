@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from redargue.bench.compare import ComparedSystem, read_results
+from redargue.bench.datasets import EvidenceDates
 from redargue.bench.harness import reopen
-from redargue.bench.temporal import EvidenceDates
 from redargue.cli.app import run
 
 pytest.importorskip("scipy", reason="needs the extra lab")

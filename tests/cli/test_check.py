@@ -14,7 +14,7 @@ from redargue.cli.arguments import read_input
 from redargue.cli.options import read_settings
 from redargue.cli.output import Gate, exit_code
 from redargue.errors import UsageError
-from redargue.reports.load import CheckResult
+from redargue.reports import CheckResult
 from redargue.sanitize import printable
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict

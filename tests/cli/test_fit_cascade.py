@@ -11,8 +11,8 @@ from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
+from redargue.methods.cascade import Cascade
 from redargue.methods.cascade.fit import Fit
-from redargue.methods.cascade.method import Cascade
 from redargue.verdicts import Verdict
 
 pytest.importorskip("scipy", reason="needs the extra lab")

@@ -14,8 +14,8 @@ from redargue.cli.app import run
 from redargue.cli.output import Gate, exit_code
 from redargue.errors import BadReply, ProviderError, ToolFailed
 from redargue.retrieval.tools.corpus import CorpusTool
+from redargue.text import Outcome, build_report, outcome
 from redargue.text.extract import Extraction
-from redargue.text.report import Outcome, build_report, outcome
 from redargue.text.segment import LocatedClaim, Text, UncheckedSentence
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 

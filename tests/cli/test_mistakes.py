@@ -13,10 +13,10 @@ from typer.core import TyperGroup
 
 import redargue
 from redargue.assembly import with_default_tool
-from redargue.cli import extensions
+from redargue.cli import app as app_module
 from redargue.cli.app import app, run
 from redargue.errors import UsageError
-from redargue.text.report import Outcome
+from redargue.text import Outcome
 
 CHECK = [
     "check",
@@ -205,7 +205,7 @@ def test_only_a_full_disk_asks_for_room(
 def test_a_page_without_its_package_leads_to_the_report(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(extensions, "extra_of", lambda name: "serve" if name == "view" else "")
+    monkeypatch.setattr(app_module, "extra_of", lambda name: "serve" if name == "view" else "")
     assert run(["view"]) == 2
     assert "redargue report last --open" in capfd.readouterr().err
 

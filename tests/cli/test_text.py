@@ -10,9 +10,9 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.memory.memory import Memory
-from redargue.reports.load import load_run
+from redargue.reports import load_run
 from redargue.runs.manifest import Origin
-from redargue.text.report import Report
+from redargue.text import Report
 from support.schemas import assert_published
 
 ANSWER = "The bridge at Orvell was opened in 1889. I love it!\n\n- It was opened in 1950.\n"

@@ -11,12 +11,12 @@ import pytest
 
 from redargue.analysis.commands import searched
 from redargue.analysis.counterfactual import Counterfactual, RecordedClaim, find_counterfactual
+from redargue.assembly import Parts
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import RecordError
 from redargue.evidence import Passage
-from redargue.parts import Parts
 from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.spec import RunSpec
 from redargue.tasks.answer import AnswerClaim

@@ -20,7 +20,7 @@ from redargue.cli.progress import Progress, ProgressRate, duration
 from redargue.events import Answered, Judged, Stepped
 from redargue.evidence import Gap, GapKind, Injection, Omission, Quote, QuoteStatus, Side, Source
 from redargue.reports.phrases import gap_sections, label_counts, meaning_text
-from redargue.text.report import CheckedClaim, Outcome, Report
+from redargue.text import CheckedClaim, Outcome, Report
 from redargue.verdicts import ErrorInfo, Verdict
 
 RITZ = "The Ritz in London opened in 1926."

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from redargue.claims import Claim
-from redargue.cluster.limits import BudgetTable, Commit, Reserve
+from redargue.cluster import BudgetTable, Commit, Reserve
 from redargue.cluster.queue import Job, Lease, Leased, Queue, count_finished, results, submit
 from redargue.cluster.store import LedgerAway, LedgerTransaction, SqliteLedger, TransactionBatcher, open_ledger
 from redargue.cluster.worker import Heartbeat, PaidCall, PaidCallTable, Worker

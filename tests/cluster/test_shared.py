@@ -13,7 +13,7 @@ import pytest
 
 from cluster.conftest import Clock, Opened
 from redargue.claims import Claim
-from redargue.cluster.limits import (
+from redargue.cluster import (
     Acquire,
     BudgetTable,
     Commit,

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.wheel import LABELS, PARTS
 
 from redargue.claims import FEVER
-from redargue.cli.extensions import commands
+from redargue.cli.app import commands
 from support.pages import ROOT
 from support.served_process import Serving
 

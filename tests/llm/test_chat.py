@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.base import PAPER_STABILITY, Call, Sampling
+from redargue.backends import PAPER_STABILITY, Call, Sampling
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
-from redargue.llm.chat import ChatBackend
-from redargue.llm.prompted import MOST_SHOWN_OF_CUT
+from redargue.llm.chat import MOST_SHOWN_OF_CUT, ChatBackend
 from redargue.methods.verdict_parts import why_unquoted
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from redargue.backends.base import Sampling
+from redargue.backends import Sampling
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.base import Call, Sampling
+from redargue.backends import Call, Sampling
 from redargue.claims import AVERITEC, Claim, Frozen, LabelSet
 from redargue.errors import BadReply, UnsupportedTask, UsageError
 from redargue.evidence import Passage
@@ -21,8 +21,7 @@ from redargue.files import home, make_folder
 from redargue.llm import hf_model
 from redargue.llm import local as backend_module
 from redargue.llm.local import TransformersBackend
-from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import SECRET_BYTES, SECRET_FILE, Renderer, WeightedSpan, fence_secret
+from redargue.llm.rendering import SECRET_BYTES, SECRET_FILE, Prompts, Renderer, WeightedSpan, fence_secret
 from redargue.methods.dual_position.tasks import AgentText, agent_text_parts
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.methods.tool_mad.tasks import Keywords
@@ -190,7 +189,7 @@ def full_pass(backend: TransformersBackend, written: Any) -> Any:
     """Log probabilities of the whole text in one pass without a cache."""
     import torch
 
-    from redargue.llm.attention import WEIGHTED
+    from redargue.llm.hf_model import WEIGHTED
 
     ids, model = model_of(backend).tokens(written.text).ids, model_of(backend).model
     model.set_attn_implementation(WEIGHTED)
@@ -260,7 +259,7 @@ def test_parts_that_are_not_the_material_are_refused() -> None:
 
 
 def test_tokens_of_characters_in_several_bytes_lie_in_their_range(backend: TransformersBackend) -> None:
-    from redargue.llm.attention import focus
+    from redargue.llm.hf_model import focus
 
     text = "aé é."
     tokens = model_of(backend).tokens(text)

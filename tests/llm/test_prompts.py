@@ -18,12 +18,11 @@ import pytest
 
 from redargue import replay
 from redargue.assembly import read_prompts
-from redargue.backends.base import Call
+from redargue.backends import Call
 from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.llm.chat import ChatBackend
-from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Renderer
+from redargue.llm.rendering import Prompts, Renderer
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport

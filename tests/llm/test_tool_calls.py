@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.backends.base import Call, Reply
+from redargue.backends import Call, Reply
 from redargue.claims import FREE_TEXT, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.events import CallFinished, Stepped, canonical
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.client import most_tokens
-from redargue.llm.prompts import Prompts
+from redargue.llm.parsing import ANSWER, functions, names_of, system_words
+from redargue.llm.rendering import Prompts
 from redargue.llm.response import read_response
-from redargue.llm.tool_calls import ANSWER, functions, names_of, system_words
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.runs.record import read_events
 from redargue.tasks.query import WriteQuery
 from redargue.tasks.step import ActionTool, Step, ToolCall

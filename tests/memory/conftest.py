@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from redargue.evidence import Passage
-from redargue.memory.base import Finding, MemorySettings
+from redargue.memory import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
 from retrieval.corpus.words import WordEncoder
 from support import postgres

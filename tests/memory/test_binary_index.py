@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from redargue.memory.binary_index import BinaryIndex, pack_signs
+from redargue.memory.records import BinaryIndex, pack_signs
 from redargue.nli.session import Floats
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.memory.base import near_duplicates, normalize_entity
+from redargue.memory import near_duplicates, normalize_entity
 
 
 @pytest.mark.parametrize(

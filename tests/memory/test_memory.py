@@ -11,7 +11,7 @@ import pytest
 from memory.conftest import CLAIM, NOW, Opened, found, texts
 from redargue.claims import Claim
 from redargue.errors import UsageError
-from redargue.memory.base import Finding, RecordFilter, RememberResult
+from redargue.memory import Finding, RecordFilter, RememberResult
 from redargue.memory.memory import Memory, open_memory
 from redargue.memory.records import SqliteMemory
 from redargue.net.secrets import Secrets

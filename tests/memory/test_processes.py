@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from redargue.memory.base import RecordFilter
+from redargue.memory import RecordFilter
 from redargue.memory.memory import open_memory
 from retrieval.corpus.words import WordEncoder
 
@@ -17,7 +17,7 @@ import asyncio, sys
 from datetime import datetime, UTC
 import numpy as np
 from redargue.evidence import Passage
-from redargue.memory.base import Finding
+from redargue.memory import Finding
 from redargue.memory.memory import open_memory
 
 class Encoder:

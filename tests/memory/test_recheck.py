@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from redargue.evidence import Passage
-from redargue.memory.base import MemoryRecord, Status
+from redargue.memory import MemoryRecord, Status
 from redargue.memory.recheck import RecheckResult, recheck
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -12,11 +12,10 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
-from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.method import DualPositionSettings
+from redargue.methods.dual_position import DualPosition, DualPositionSettings
 from redargue.methods.dual_position.referees import JudgeTeams
 from redargue.methods.dual_position.tasks import SpeakForTeam, TeamQueries, TeamStatement, WriteTeamQueries
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.run import Run
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Task

@@ -18,7 +18,7 @@ from redargue.methods import Agent, Method
 from redargue.methods.base import configure, methods
 from redargue.methods.dry_run import CLAIM, costs, dry_run
 from redargue.methods.made_up_agents import AGREES, AGREES_LATER, DISAGREES, DOUBTS, MadeUpTool
-from redargue.retrieval.tools.base import SearchAction
+from redargue.retrieval.tools import SearchAction
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Task, exactly_one
 from redargue.verdicts import Verdict

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redargue import words
-from redargue.backends.base import Call
+from redargue.backends import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import TWO, Claim, Meaning
@@ -15,7 +15,7 @@ from redargue.events import EvidenceFound
 from redargue.evidence import Gap, GapKind, Passage, Side
 from redargue.memory.memory import LOOKUP
 from redargue.methods.base import configure, methods
-from redargue.methods.one_pass.tasks import Answers
+from redargue.methods.one_pass import Answers
 from redargue.methods.verdict_parts import limited
 from redargue.quotes import find_quote
 from redargue.tasks.answer import AnswerClaim

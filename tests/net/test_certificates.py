@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from redargue.net.certificates import trusted
+from redargue.net.fetch import trusted
 
 
 def test_certificates_are_read_once_for_each_place_that_the_environment_names(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from redargue.assembly import Parts
 from redargue.cli.app import run
 from redargue.net.deferred import DEFERRED_FILE, BatchTransport, Sent, SentBatch, _answers
-from redargue.parts import Parts
 from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier

@@ -14,7 +14,7 @@ from urllib.parse import quote, quote_plus
 import httpx2
 import pytest
 
-from redargue.backends.base import Call
+from redargue.backends import Call
 from redargue.claims import Claim
 from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend

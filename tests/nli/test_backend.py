@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.base import Call, Sampling
+from redargue.backends import Call, Sampling
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage

@@ -9,7 +9,7 @@ import pytest
 from redargue.claims import FEVER
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.identifiers import is_of_another
+from redargue.nli.facts import is_of_another
 
 ANOTHER = [
     ("Room 12 has a balcony.", "Room 14 has a balcony."),

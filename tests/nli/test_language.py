@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from redargue import words
+from redargue.api import replay
+from redargue.assembly import Parts
 from redargue.backends.scripted import ScriptedBackend
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import TWO, Claim
@@ -17,14 +19,12 @@ from redargue.evidence import GapKind, Passage
 from redargue.nli import language
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import in_english, language_of
-from redargue.parts import Parts
-from redargue.playback import replay
 from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.run import Run
 from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
+from redargue.text import Outcome
 from redargue.text.extract import extract
-from redargue.text.report import Outcome
 from redargue.text.segment import Text
 from redargue.text.verification import ground
 from redargue.verifier import Verifier

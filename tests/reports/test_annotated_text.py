@@ -11,7 +11,7 @@ from lxml import html  # type: ignore[import-untyped]
 from redargue.claims import Claim
 from redargue.evidence import Quote, QuoteStatus, Side, Source
 from redargue.reports.annotated_text import readable_text, segments, shown_parts
-from redargue.reports.html.debate import answer
+from redargue.reports.debate import answer
 from redargue.reports.render import render
 from redargue.runs.folders import runs_folder
 from redargue.text.segment import MAX_LENGTH

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from redargue.claims import Claim, Label, LabelSet, Meaning
 from redargue.events import ClaimEnded
-from redargue.reports.html.debate import environment, macro
+from redargue.reports.debate import environment, macro
 from redargue.reports.markdown import code, plain
 from redargue.reports.render import render
 from redargue.sanitize import link_address, printable

@@ -7,7 +7,7 @@ from lxml import html  # type: ignore[import-untyped]
 from redargue.caveats import ClaimPart, Difference, Leaning, Unchecked, UncheckedReason
 from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
-from redargue.reports.html.debate import macro
+from redargue.reports.debate import macro
 from redargue.reports.overview import TITLES, Risk, RiskRow, compared_words, risk_counts, risk_rows, risk_tables
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Unsure, Verdict

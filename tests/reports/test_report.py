@@ -12,15 +12,15 @@ from lxml import html  # type: ignore[import-untyped]
 from markupsafe import Markup
 
 from redargue.bench.compare import Comparison, read_results
-from redargue.bench.reports import load, page
+from redargue.bench.reports import load_bench, page
 from redargue.bench.reports.adjudication import neutral
 from redargue.bench.reports.tables import by_round, majority_label
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted
+from redargue.reports import debate
 from redargue.reports.exchange import read_signature
-from redargue.reports.html import debate
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import SIGNATURE, N, R, S, bench_of, debated, run_of, text_of, written
@@ -131,9 +131,9 @@ def test_accuracy_by_round_takes_majorities_and_keeps_ended_debates(comparison: 
 def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(
     bench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load, "OTHERS_SHOWN", 2)
+    monkeypatch.setattr("redargue.bench.reports.OTHERS_SHOWN", 2)
     whole = render(bench)
-    flipping = load.load_bench(bench).flipping
+    flipping = load_bench(bench).flipping
     assert f"This page has the debates on {len(flipping) + 2} of 12 claims" in whole
     monkeypatch.setattr(debate, "DEBATES_BYTES", 12_000)
     cut = render(bench)
@@ -402,7 +402,7 @@ def test_negative_numbers_and_plain_words_stay_readable_in_csv() -> None:
 def test_a_page_of_a_large_bench_stays_below_five_megabytes(
     bench: Path, monkeypatch: pytest.MonkeyPatch, comparison: Comparison
 ) -> None:
-    loaded = load.load_bench(bench)
+    loaded = load_bench(bench)
     long = Markup("<p>{}</p>").format("x" * 400_000)
     monkeypatch.setattr(page, "_claim", lambda *_: long)
     assert len(page.bench_page(loaded).encode()) < 5_000_000

@@ -7,9 +7,9 @@ from io import StringIO
 import pytest
 from lxml import html  # type: ignore[import-untyped]
 
-from redargue.bench.metrics.base import MetricValue, undefined
+from redargue.bench.metrics import MetricValue, undefined
 from redargue.reports import markdown
-from redargue.reports.html.debate import macro
+from redargue.reports.debate import macro
 from redargue.reports.markdown import table_markdown
 from redargue.reports.table import Column, Link, Table, number
 

@@ -14,12 +14,12 @@ import pytest
 
 import redargue
 from redargue import replay
-from redargue.backends.base import Backend, Call, Reply
+from redargue.assembly import Parts
+from redargue.backends import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
 from redargue.events import canonical
-from redargue.parts import Parts
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import Record, last_attempts, read_events

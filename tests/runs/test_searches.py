@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import httpx2
 import pytest
 
+from redargue.assembly import Parts
 from redargue.backends.scripted import ScriptedBackend
 from redargue.cluster.store import open_ledger
 from redargue.errors import BudgetReached, UsageError
 from redargue.evidence import Passage
-from redargue.parts import Parts
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.run import Run
 from redargue.runs.budget import Account, Budget, Cost, Prices
 from redargue.runs.record import Record

@@ -7,12 +7,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from redargue import replay
-from redargue.backends.base import Backend
+from redargue.assembly import Parts
+from redargue.backends import Backend
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.events import CallFinished
 from redargue.evidence import Passage
-from redargue.parts import Parts
 from redargue.runs.record import read_events
 from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer, AnswerClaim

@@ -11,8 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from redargue.claims import Claim, LabelSet
-from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer
+from redargue.llm.rendering import Prompt, Prompts, Renderer
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Exchange, Task, every_task
 from redargue.tasks.untrusted import UNTRUSTED, fence_marked, strip_marks, wrap_untrusted

@@ -9,7 +9,7 @@ from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.methods.base import configure, methods
 from redargue.net.transport import Service, Transport
-from redargue.retrieval.tools.base import PerClaim, Tool
+from redargue.retrieval.tools import PerClaim, Tool
 from redargue.verifier import Verifier
 from support.debates import ShelfTool
 from support.loopback import Ask, Loopback

@@ -9,24 +9,23 @@ from typing import Self
 
 import pytest
 
-from redargue.backends.base import Call, Reply
+from redargue.assembly import Parts
+from redargue.backends import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, UsageError
 from redargue.events import canonical
-from redargue.parts import Parts
-from redargue.reports.load import CheckResult
+from redargue.reports import CheckResult
 from redargue.runs.budget import Cost
 from redargue.runs.folders import run_folders
 from redargue.runs.record import read_events
 from redargue.service.checks import CheckStore
+from redargue.service.entries import EventLine
 from redargue.service.keys import DayBudgets, KeyBudget
-from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
 from redargue.service.problems import UnknownCheck
-from redargue.service.requests import CheckRequest
-from redargue.service.rules import RequestRules
+from redargue.service.rules import CheckRequest, RequestRules
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from redargue.verifier import Verifier

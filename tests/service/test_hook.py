@@ -13,8 +13,7 @@ from benchmarks.hook import Turn, claude, codex, contradicted, measured, turns
 
 from redargue.cli.app import run
 from redargue.errors import UnreadableFile
-from redargue.service.agent_turns import transcripts
-from redargue.service.agent_turns.closing import ClosingOutcome, check_closing
+from redargue.service.agent_turns import ClosingOutcome, check_closing, transcripts
 from redargue.service.agent_turns.shown import suite_result
 from redargue.service.agent_turns.transcripts import parse_transcript
 

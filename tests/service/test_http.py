@@ -16,15 +16,14 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
+from redargue.assembly import Parts
 from redargue.errors import UsageError
 from redargue.nli.backend import EmbeddedBackend
-from redargue.parts import Parts
 from redargue.runs.folders import runs_folder
 from redargue.service import guard
-from redargue.service.app import create_app
+from redargue.service.app import Server, allowed_hosts, bound_socket, create_app, only_one
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
-from redargue.service.server import Server, allowed_hosts, bound_socket, only_one
 from redargue.text.verification import prepare
 from support.debates import TEXT
 from support.serving import service_parts, settings

@@ -17,11 +17,11 @@ mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from mcp import Client  # noqa: E402
 from mcp.types import CallToolResult, ResourceLink, TextContent  # noqa: E402
 
-from redargue.backends.base import Call, Reply  # noqa: E402
+from redargue.assembly import Parts  # noqa: E402
+from redargue.backends import Call, Reply  # noqa: E402
 from redargue.caveats import Caveat, CaveatKind  # noqa: E402
 from redargue.errors import UsageError  # noqa: E402
 from redargue.evidence import Gap, GapKind, Passage, QuoteStatus, Side  # noqa: E402
-from redargue.parts import Parts  # noqa: E402
 from redargue.retrieval.corpus.documents import Document  # noqa: E402
 from redargue.retrieval.corpus.index import open_corpus, open_store  # noqa: E402
 from redargue.retrieval.corpus.ingest import read_documents  # noqa: E402
@@ -248,7 +248,7 @@ async def test_mistakes_are_said_in_words(tool: str, arguments: dict[str, Any], 
 def test_a_text_is_short_whatever_the_verdict_holds() -> None:
     from redargue.claims import Claim, Meaning
     from redargue.evidence import Quote, Source
-    from redargue.reports.load import CheckResult
+    from redargue.reports import CheckResult
     from redargue.service.mcp.answers import ToolAnswer, tool_text
     from redargue.verdicts import Verdict
 

@@ -32,15 +32,15 @@ from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.methods.base import methods
 from redargue.net.transport import Service, Transport
-from redargue.reports.load import SingleRun, load_run
+from redargue.reports import SingleRun, load_run
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
-from redargue.service.log import LogReader
+from redargue.service.entries import LogReader
 from redargue.service.page.batch import BatchFrames, BatchRow, Filter, disagreement, select
 from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, Frames, meters
 from redargue.service.page.runs import compare_verdicts
-from redargue.tasks.decompose import Triplet
+from redargue.tasks.extract import Triplet
 from redargue.verdicts import Metric, Score, Usage, Verdict
 from redargue.verifier import Verifier
 from support.loopback import Loopback

@@ -21,17 +21,16 @@ import httpx2
 import pytest
 from starlette.datastructures import FormData, UploadFile
 
-from redargue.service.app import create_app
+from redargue.service.app import create_app, create_viewer
 from redargue.service.checks import CheckStore
 from redargue.service.context import COOKIE
 from redargue.service.entries import CheckEntry, write_entry
 from redargue.service.keys import Keys
+from redargue.service.page import _waiting
 from redargue.service.page.frames import outcomes_words
-from redargue.service.page.routes import _waiting
 from redargue.service.page.runs import control
 from redargue.service.page.uploads import Uploads, read_uploads
-from redargue.service.page.viewer import create_viewer
-from redargue.service.requests import CheckRequest
+from redargue.service.rules import CheckRequest
 from redargue.verdicts import ErrorInfo
 from support.reported import bench_of, run_of
 from support.serving import service_parts, settings
@@ -367,8 +366,8 @@ async def test_a_run_that_ends_shows_its_outcomes_in_the_filter_and_its_word_rep
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, installed: bool
 ) -> None:
     monkeypatch.setattr("redargue.service.page.runs.writes_docx", lambda: installed)
-    monkeypatch.setattr("redargue.service.page.routes.writes_docx", lambda: installed)
-    monkeypatch.setattr("redargue.service.page.routes.run_docx", lambda folder: folder.name.encode())
+    monkeypatch.setattr("redargue.service.page.writes_docx", lambda: installed)
+    monkeypatch.setattr("redargue.service.page.run_docx", lambda folder: folder.name.encode())
     folder = run_of(tmp_path / "runs" / "20260101-000000-aaaaaa", ["one here", "two here", "three here"])
     application = create_viewer(folder.parent, tmp_path / "own")
     path = f"/runs/{folder.name}"

@@ -23,8 +23,7 @@ from redargue.service.context import ServiceSettings
 from redargue.service.keys import Keys
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
-from redargue.service.requests import CheckRequest
-from redargue.service.rules import RequestRules
+from redargue.service.rules import CheckRequest, RequestRules
 from redargue.spec import RunSpec
 from service.test_http import client, problem
 from support.serving import service_parts

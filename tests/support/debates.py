@@ -24,7 +24,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate import GiveOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.one_pass.tasks import Answers, ReadClaims
+from redargue.methods.one_pass import Answers, ReadClaims
 from redargue.methods.pair import DoubtClaim
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
@@ -36,10 +36,10 @@ from redargue.methods.tool_mad.tasks import (
     Summary,
     WriteKeywords,
 )
-from redargue.retrieval.tools.base import Search, Tool
+from redargue.retrieval.tools import Search, Tool
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim, Argument
-from redargue.tasks.decompose import Decomposition, Triplet
+from redargue.tasks.extract import Decomposition, Triplet
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery, WriteQuery
 from redargue.tasks.score import (

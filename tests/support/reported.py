@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from redargue.bench.compare import compare, write_results
-from redargue.bench.datasets.base import Example
+from redargue.bench.datasets import Example
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import FEVER, Claim

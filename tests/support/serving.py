@@ -15,14 +15,13 @@ from typing import Self
 
 import httpx2
 
-from redargue.backends.base import Call, Reply
+from redargue.assembly import Parts
+from redargue.backends import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
-from redargue.parts import Parts
 from redargue.runs.record import SystemClock
-from redargue.service.app import create_app
+from redargue.service.app import Server, bound_socket, create_app
 from redargue.service.context import ServiceSettings
 from redargue.service.rules import RequestRules
-from redargue.service.server import Server, bound_socket
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from support.debates import ShelfTool, answer, checked, script

@@ -5,8 +5,8 @@ from __future__ import annotations
 from redargue.evidence import Passage, cut_ends
 from redargue.quotes import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
-from redargue.tasks.documents import NumberedDocuments, by_document, documents, joined
 from redargue.tasks.judge import JudgeDebate, Turn
+from redargue.tasks.sections import NumberedDocuments, by_document, documents, joined
 from support.debates import CLAIM
 
 ABSTRACT = (

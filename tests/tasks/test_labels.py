@@ -12,8 +12,8 @@ from redargue.inputs.claims import BINGCHECK, BY_NAME, HALLUCINATED
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.judge import JudgeDebate
-from redargue.tasks.labels import label_definitions
 from redargue.tasks.query import OtherAnswer, WriteQuery
+from redargue.tasks.sections import label_definitions
 
 PASSAGES = (Passage(text="The lighthouse at Cape Ansel was first lit in 1871."),)
 

@@ -34,7 +34,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.one_pass.tasks import ReadClaims
+from redargue.methods.one_pass import ReadClaims
 from redargue.methods.pair import DoubtClaim
 from redargue.methods.tool_mad.tasks import (
     MOST_KEYWORDS,
@@ -46,14 +46,15 @@ from redargue.methods.tool_mad.tasks import (
 )
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task, lines
-from redargue.tasks.decompose import Decomposition, Triplet
 from redargue.tasks.extract import (
+    Decomposition,
     ExtractClaims,
     ExtractedClaim,
     ExtractedClaims,
     MarkOpinions,
     SentenceMark,
     SentenceMarks,
+    Triplet,
 )
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
 from redargue.tasks.query import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query

@@ -15,9 +15,8 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.errors import BadReply, UsageError
 from redargue.tasks.extract import ExtractClaims
-from redargue.text.grounder import Grounder
+from redargue.text.grounder import Grounder, Segmenter
 from redargue.text.segment import MAX_LENGTH, Sentence, sentences_of
-from redargue.text.stream import Segmenter
 from support.debates import script
 
 BRIDGE = "The bridge at Orvell was opened in 1889. It is 3.5 km long. Its architect was Dr. A. Vidal."
@@ -100,7 +99,7 @@ def test_a_long_paragraph_is_split_in_time_that_grows_with_its_length(
         read.append(len(part))
         return sentences_of(part)
 
-    monkeypatch.setattr("redargue.text.stream.sentences_of", counted)
+    monkeypatch.setattr("redargue.text.grounder.sentences_of", counted)
     chunks = [text[at : at + 4] for at in range(0, len(text), 4)]
     assert sentences(chunks) == [(each.start, each.end, each.text) for each in sentences_of(text)]
     assert sum(read) < 60 * len(text)

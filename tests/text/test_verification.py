@@ -21,7 +21,7 @@ from redargue.runs.record import read_events
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
 from redargue.tasks.extract import SentenceMarks as Marks
-from redargue.text.report import Outcome
+from redargue.text import Outcome
 from redargue.text.segment import KINDS
 from redargue.text.verification import ground, verify_text
 from support.debates import CLOCK, ShelfTool, answer

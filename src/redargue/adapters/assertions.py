@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from redargue import playback
 from redargue.adapters.grounding import (
     Contexts,
     Grounding,
@@ -24,15 +23,15 @@ from redargue.adapters.grounding import (
     unanswerable,
 )
 from redargue.adapters.session import current
-from redargue.api import verify
+from redargue.api import replay, verify
+from redargue.assembly import RunOptions, read_options
 from redargue.errors import RecordError, RedargueError, ReplayMiss, UsageError
 from redargue.evidence import Passage
-from redargue.parts import RunOptions, read_options
 from redargue.registry import did_you_mean
-from redargue.reports.load import SingleRun, load_run
+from redargue.reports import SingleRun, load_run
 from redargue.runs.folders import remove_run
 from redargue.spec import RunSpec
-from redargue.text.report import Report, build_report
+from redargue.text import Report, build_report
 from redargue.text.segment import Kind, Text, text_of
 from redargue.text.verification import verify_text
 from redargue.verdicts import Verdict
@@ -47,7 +46,7 @@ def check_claim(claim: str, options: VerifyOptions) -> Verdict:
     """Verifies, records or replays a claim."""
     identity = {"claim": claim}
     if folder := _folder(current.replay, identity, options):
-        (verdict,) = completed(playback.replay(_recorded(folder)))
+        (verdict,) = completed(replay(_recorded(folder)))
         return verdict
     return completed(verify(claim, folder=_emptied(_folder(current.record, identity, options)), **options))
 
@@ -99,7 +98,7 @@ def _recorded(folder: Path) -> Path:
 
 
 def _replayed(folder: Path) -> Report:
-    verdicts = completed(playback.replay(_recorded(folder)))
+    verdicts = completed(replay(_recorded(folder)))
     run = load_run(folder)
     if not isinstance(run, SingleRun) or not run.text:
         raise RecordError(f"{str(folder)!r} is not the run of a text", hint="record it again: --redargue-record")

@@ -11,15 +11,15 @@ from enum import StrEnum
 from typing import Any, TypeVar, Unpack
 
 from redargue import words
+from redargue.assembly import RunOptions
 from redargue.caveats import UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage, Side
-from redargue.parts import RunOptions
 from redargue.sanitize import shortened
 from redargue.spec import RunSpec
 from redargue.tasks.untrusted import UNTRUSTED, fence_marked, wrap_untrusted
-from redargue.text.report import Outcome, Report, unchecked_reasons
+from redargue.text import Outcome, Report, unchecked_reasons
 from redargue.text.verification import TextOptions, documents_of, ground
 from redargue.verdicts import Verdict
 

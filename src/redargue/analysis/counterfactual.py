@@ -11,17 +11,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from redargue.assembly import make_backend, method_of, read_prompts
-from redargue.backends.base import Backend, backends
+from redargue.api import spec_of
+from redargue.assembly import Parts, make_backend, method_of, read_prompts
+from redargue.backends import Backend, backends
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
-from redargue.parts import Parts
-from redargue.playback import spec_of
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.runs.budget import Budget, Prices
 from redargue.runs.manifest import RunManifest, ToolEntry
 from redargue.runs.record import Record, read_events

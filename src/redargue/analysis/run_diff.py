@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from redargue.backends.base import Backend, Call, Reply
+from redargue.api import renderer, replay_claim, require_no_files
+from redargue.backends import Backend, Call, Reply
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, ReplayMiss
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceKept, EvidenceMissing
-from redargue.playback import renderer, replay_claim, require_no_files
 from redargue.runs.manifest import RunManifest
 from redargue.runs.record import Record, last_attempts
 from redargue.tasks.base import AnyTask, Out, Task

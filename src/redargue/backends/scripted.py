@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
+from redargue.backends import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.tasks.base import AnyTask, Out, Task

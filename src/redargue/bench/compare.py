@@ -1,4 +1,4 @@
-"""Compares systems on one sample, and each pair of them on the same claims; computed from records alone."""
+"""TODO"""
 
 from __future__ import annotations
 
@@ -12,23 +12,32 @@ from typing import Any
 
 from pydantic import Field
 
-from redargue.bench.datasets.base import Example, datasets
-from redargue.bench.evidence_spans import by_document, by_sentence
+from redargue.bench.datasets import EvidenceDates, Example, count_dates, datasets
 from redargue.bench.harness import Bench, ClaimOutcome
-from redargue.bench.metrics.base import MetricValue, undefined
-from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
+from redargue.bench.metrics import MetricValue, undefined
+from redargue.bench.metrics.classification import correct_items
+from redargue.bench.metrics.evidence import hit_rate, ndcg, recall, reciprocal_rank
+from redargue.bench.official_metrics import by_document, by_sentence
 from redargue.bench.scoring import Scores, score
-from redargue.bench.statistics.bootstrap import (
+from redargue.bench.statistics import (
     DRAWS,
+    Interval,
+    McNemar,
     PairedDifference,
+    PairedFlip,
+    PowerAnalysis,
     SeedAgreement,
+    flips,
+    holm,
+    interval,
     macro_f1_difference,
+    macro_f1_interval,
+    mcnemar,
     paired_difference,
+    power_analysis,
     seed_agreement,
 )
-from redargue.bench.statistics.paired import McNemar, PairedFlip, PowerAnalysis, flips, holm, mcnemar, power_analysis
 from redargue.bench.system import System
-from redargue.bench.temporal import EvidenceDates, count_dates
 from redargue.claims import Frozen, Meaning
 from redargue.errors import BudgetReached, RecordError, UsageError
 from redargue.files import open_to_read, replacing
@@ -304,3 +313,90 @@ def _macro_f1(
     truths, labels, others = zip(*known, strict=True) if known else ((), (), ())
     scores = first.scores
     return macro_f1_difference(truths, labels, others, labels=scores.labels, over=scores.averaged, draws=draws)
+
+
+_THRESHOLDS = (0.0, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.96, 0.97, 0.98, 0.99)
+
+
+class Paired(Frozen):
+    """One claim's recorded predictions; ``label`` is the first's, in the words of the second's label set."""
+
+    claim: str
+    gold: str
+    label: str | None
+    first: Prediction
+    then: Prediction
+
+
+class Rescored(Frozen):
+    """A cascade of two recorded systems with one threshold; None never stops."""
+
+    threshold: float | None
+    claims: int
+    kept: int  # claims that the first decides
+    accuracy: Interval
+    macro_f1: Interval
+    calls: float  # per claim; as ``usd``, of the second only for the claims that reach it
+    usd: float | None  # None if a price is unknown
+    saved: float  # share of the second's calls that are not made, in [0, 1]
+
+
+def row_of(comparison: Comparison, spec: str = "") -> ComparedSystem:
+    """A system's row by its spec, or the only one; raises UsageError."""
+    rows = {row.spec: row for row in comparison.rows}
+    if not spec and len(rows) == 1:
+        (spec,) = rows
+    if spec not in rows:
+        raise UsageError(f"no system {spec!r} in this bench", hint=f"systems: {', '.join(rows)}")
+    return rows[spec]
+
+
+def paired(
+    first: Comparison, first_row: ComparedSystem, then: Comparison, then_row: ComparedSystem
+) -> tuple[Paired, ...]:
+    """The claims with a gold label that both systems have seen; raises UsageError if there are none."""
+    answers = {claim.claim: said for claim, said in zip(first.claims, first_row.said, strict=True)}
+    words = {said.meaning: said.label for said in then_row.said if said.label}
+    pairs = []
+    for claim, said in zip(then.claims, then_row.said, strict=True):
+        answer = answers.get(claim.claim)
+        if claim.gold is None or answer is None:
+            continue
+        label = words.get(answer.meaning) if answer.label else None
+        pairs.append(Paired(claim=claim.claim, gold=claim.gold, label=label, first=answer, then=said))
+    if not pairs:
+        raise UsageError("the two benches have no claim in common", hint="run both on the same claims")
+    return tuple(pairs)
+
+
+def stops(pair: Paired, threshold: float | None) -> bool:
+    """Whether the first decides: a label with enough confidence and a quotation that was found."""
+    if threshold is None or pair.label is None or pair.first.confidence is None:
+        return False
+    return pair.first.confidence >= threshold and pair.first.quotes[0] > 0
+
+
+def rescored(pairs: Sequence[Paired], threshold: float | None, *, draws: int = DRAWS) -> Rescored:
+    """The cascade with one threshold; macro-F1 over the gold labels, a missing answer being wrong."""
+    kept = [stops(pair, threshold) for pair in pairs]
+    labels = [pair.label if keep else pair.then.label for pair, keep in zip(pairs, kept, strict=True)]
+    gold = [pair.gold for pair in pairs]
+    asked = [pair.then for pair, keep in zip(pairs, kept, strict=True) if not keep]
+    every = sum(pair.then.calls for pair in pairs)
+    prices = [usd for said in (*(pair.first for pair in pairs), *asked) if (usd := said.usd) is not None]
+    names = sorted({*gold, *(label for label in labels if label)})
+    return Rescored(
+        threshold=threshold,
+        claims=len(pairs),
+        kept=sum(kept),
+        accuracy=interval([float(right) for right in correct_items(gold, labels)], draws=draws),
+        macro_f1=macro_f1_interval(gold, labels, labels=names, over=sorted(set(gold)), draws=draws),
+        calls=(sum(pair.first.calls for pair in pairs) + sum(said.calls for said in asked)) / len(pairs),
+        usd=sum(prices) / len(pairs) if len(prices) == len(pairs) + len(asked) else None,
+        saved=1 - sum(said.calls for said in asked) / every if every else 0.0,
+    )
+
+
+def frontier(pairs: Sequence[Paired], *, draws: int = DRAWS) -> tuple[Rescored, ...]:
+    """The second alone, then the cascade from strict to loose thresholds."""
+    return tuple(rescored(pairs, threshold, draws=draws) for threshold in (None, *reversed(_THRESHOLDS)))

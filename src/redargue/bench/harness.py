@@ -16,13 +16,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redargue.assembly import connect, tools_setting
-from redargue.bench.datasets.base import Example, datasets, load
-from redargue.bench.evidence_spans import load_qrels
-from redargue.bench.extra import require_bench_extra
-from redargue.bench.official_metrics import official_metrics
+from redargue.assembly import Parts, connect, tools_setting
+from redargue.bench import require_bench_extra
+from redargue.bench.datasets import Example, apply_as_of, datasets, load
+from redargue.bench.official_metrics import load_qrels, official_metrics
 from redargue.bench.system import DEBATED, FROZEN, FROZEN_WORDS, System
-from redargue.bench.temporal import apply_as_of
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.events import ClaimEnded, EvidenceChosen, passages_of
 from redargue.evidence import Passage
@@ -30,8 +28,7 @@ from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import configure, methods
 from redargue.nli.session import shared
-from redargue.parts import Parts
-from redargue.retrieval.tools.base import CachedTool, PerClaim, Tool
+from redargue.retrieval.tools import CachedTool, PerClaim, Tool
 from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.runs.manifest import load_manifest, read_description
 from redargue.runs.record import Record, read_events, writing
@@ -340,7 +337,7 @@ class Bench:
 
         Returns a verdict per claim, None if the debate needs calls that were not recorded, and the number of those.
         """
-        from redargue.playback import replay_claim
+        from redargue.api import replay_claim
 
         self.outcomes(system)
         record = Record(self.folder / system.slug, mode="replay")

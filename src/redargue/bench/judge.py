@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from redargue.bench.metrics.base import MetricValue
+from redargue.bench.metrics import MetricValue
 from redargue.bench.metrics.classification import Confusion, brier, calibration_error, confusion
 from redargue.bench.reports.tables import confusion_cells
-from redargue.bench.statistics.bootstrap import cohen_kappa, wilson
+from redargue.bench.statistics import cohen_kappa, wilson
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.inputs.rows import Row, rows, table_rows, unpacked_suffix

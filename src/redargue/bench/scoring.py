@@ -1,13 +1,13 @@
-"""Scores verdicts against examples: metrics with intervals, costs, and the data set's official metric."""
+"""TODO"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from redargue.bench.datasets.base import Example
-from redargue.bench.evidence_spans import Locate, by_document
-from redargue.bench.metrics.base import MetricValue, same_length
+from redargue.bench.datasets import Example
+from redargue.bench.metrics import NO_ITEMS, MetricValue, ratio, same_length, undefined
 from redargue.bench.metrics.classification import (
     Bin,
     ClassScores,
@@ -23,17 +23,88 @@ from redargue.bench.metrics.classification import (
     correct_items,
     coverage,
     exact_match,
+    factuality,
     reliability,
+    response_accuracy,
     risk_coverage,
     scores_by_rule,
 )
-from redargue.bench.metrics.cost import CostScores, cost_scores
-from redargue.bench.metrics.responses import factuality, response_accuracy
-from redargue.bench.official_metrics import ScoredRows, accuracy_with_interval, macro_f1_with_interval, official_metrics
-from redargue.bench.statistics.bootstrap import DRAWS
+from redargue.bench.official_metrics import (
+    Locate,
+    ScoredRows,
+    accuracy_with_interval,
+    by_document,
+    macro_f1_with_interval,
+    official_metrics,
+)
+from redargue.bench.statistics import DRAWS
 from redargue.claims import Frozen, Meaning
 from redargue.errors import UsageError
-from redargue.verdicts import Verdict
+from redargue.verdicts import Usage, Verdict, total_usage
+
+
+class CostScores(Frozen):
+    """Sums over items."""
+
+    items: int
+    correct: int | None  # items with the correct label; None without gold labels
+    usage: Usage  # has ``usd`` only if every item has a price
+    unpriced: int = 0
+    seconds: float | None = None  # wall time summed over items; None if not measured
+    peak_bytes: int | None = None  # peak memory of the process; None if not measured
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.prompt_tokens + self.usage.completion_tokens
+
+    def per_item(self) -> tuple[MetricValue, ...]:
+        return self._per("item", self.items, NO_ITEMS)
+
+    def per_correct(self) -> tuple[MetricValue, ...]:
+        """Cost of all verdicts, correct or not, divided by the number of correct ones."""
+        return self._per("correct", self.correct, "no verdict is correct")
+
+    def _per(self, unit: str, count: int | None, empty: str) -> tuple[MetricValue, ...]:
+        no_price = f"{self.unpriced} of {self.items} items have no price" if self.items else NO_ITEMS
+        sums = {
+            "calls": self.usage.calls,
+            "tokens": self.tokens,
+            "searches": self.usage.searches,
+            "usd": self.usage.usd,
+            "seconds": self.seconds,
+        }
+        values = []
+        for name, total in sums.items():
+            title = f"{name}-per-{unit}"
+            if total is None:
+                values.append(undefined(title, no_price if name == "usd" else "it was not measured", n=self.items))
+            elif count is None:
+                values.append(undefined(title, "no gold labels", n=self.items))
+            else:
+                values.append(ratio(title, total, count, n=self.items, empty=empty))
+        return tuple(values)
+
+
+def cost_scores(
+    usages: Sequence[Usage],
+    *,
+    right: Sequence[bool] | None = None,
+    seconds: Sequence[float] | None = None,
+    peak_bytes: int | None = None,
+) -> CostScores:
+    """Sums the cost of items; ``right``, ``seconds`` and ``peak_bytes`` are None if unknown."""
+    for column in (right, seconds):
+        if column is not None:
+            same_length(usages=usages, column=column)
+    prices = [usage.usd for usage in usages if usage.usd is not None]
+    return CostScores(
+        items=len(usages),
+        correct=None if right is None else sum(right),
+        usage=total_usage(usages),
+        unpriced=len(usages) - len(prices),
+        seconds=None if seconds is None else math.fsum(seconds),
+        peak_bytes=peak_bytes,
+    )
 
 
 class GroupScores(Frozen):

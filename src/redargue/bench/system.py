@@ -14,7 +14,7 @@ from redargue.errors import UsageError
 from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import has_no_corpus
-from redargue.retrieval.tools.base import tools
+from redargue.retrieval.tools import tools
 from redargue.spec import RunSpec
 
 DEBATED = "debated"

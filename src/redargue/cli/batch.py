@@ -14,6 +14,7 @@ from typing import Annotated, Protocol
 
 import typer
 
+from redargue.assembly import Parts
 from redargue.batch import Tally, VerdictFiles, check_row
 from redargue.claims import Claim
 from redargue.cli import parameters
@@ -26,11 +27,10 @@ from redargue.errors import UsageError
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
 from redargue.net.deferred import BatchTransport
 from redargue.net.services import limiter
-from redargue.parts import Parts
 from redargue.registry import Registry, a_function
 from redargue.sanitize import counted, printable
 from redargue.spec import RunSpec
-from redargue.text.report import Report
+from redargue.text import Report
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 

@@ -1,24 +1,115 @@
-"""``redargue check``: verifies a claim, a file of claims, or a text."""
+"""TODO"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from redargue.cli import parameters
 from redargue.cli.output import JsonLines, exit_code, how_to_resume, print_json, read_gate, resumable
 from redargue.errors import UsageError
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.cli.arguments import Input
+    from redargue.cli.parameters import OutputParameters
+    from redargue.estimate import Estimate
+    from redargue.evidence import Passage
     from redargue.runs.manifest import Origin
     from redargue.spec import RunSpec
+    from redargue.text import Report
+    from redargue.text.citations import PreparedCitations
+    from redargue.text.segment import Text
+    from redargue.text.verification import PreparedText
     from redargue.verdicts import Verdict
+    from redargue.verifier import Verifier
+
+
+def verify_and_print(
+    text: Text,
+    spec: RunSpec,
+    folder: Path | None,
+    output: OutputParameters,
+    documents: Sequence[Passage] | None = None,
+    *,
+    origin: Origin,
+    links: str = "",
+    concurrency: int | None,
+    json: bool,
+) -> NoReturn:
+    """Verifies a text, prints its report and exits.
+
+    ``documents``, if given, are the only evidence; with ``links``, the argument that gave the text, the pages
+    and files that it links are.
+    """
+    from redargue.cli.options import connected
+    from redargue.cli.output import exit_code, how_to_resume, read_gate, resumable
+    from redargue.cli.report import print_report
+    from redargue.net.fetch import PageFetcher
+    from redargue.text import unchecked_reasons
+    from redargue.text.citations import prepare_cited
+    from redargue.text.verification import CONCURRENCY, prepare
+
+    gate, parts = read_gate(output), connected(spec)
+    files = Path(links).parent if links and os.path.isfile(links) else None
+
+    async def verify() -> Report:
+        whole: PreparedText | PreparedCitations
+        if links:
+            fetcher = PageFetcher.from_environment(offline=spec.offline)
+            whole = await prepare_cited(text, spec, fetcher, parts, folder, origin, files=files)
+            prepared = whole.prepared
+        else:
+            whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder, origin=origin)
+        if not output.quiet:
+            unchecked, claims = len(prepared.extraction.unchecked), counted(len(prepared.claims), "claim")
+            rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""
+            typer.echo(f"{claims} in {len(text.text):,} characters{rest}", err=True)
+        named = json or output.jsonl  # the report below names each claim once
+        return await _verify_prepared(prepared, whole, output, concurrency or CONCURRENCY, named=named)
+
+    with resumable(how_to_resume(folder)):
+        report = asyncio.run(verify())
+    if json:
+        print_json(report)
+    elif not output.jsonl:
+        print_report(report, folder)
+    verdicts = [checked.verdict for checked in report.claims]
+    raise typer.Exit(exit_code(verdicts, gate, unchecked_reasons(report.unchecked)))
+
+
+async def _verify_prepared(
+    prepared: PreparedText,
+    whole: PreparedText | PreparedCitations,
+    output: OutputParameters,
+    concurrency: int,
+    *,
+    named: bool,
+) -> Report:
+    from redargue.batch import to_json_line
+    from redargue.cli.live import Viewer
+
+    lines = JsonLines(ordered=output.ordered)
+
+    def done(item: int, verdict: Verdict) -> None:
+        if output.jsonl:
+            lines.add(item, to_json_line(item + 1, "", whole.checked(item, verdict)))
+
+    with prepared.verifier() as verifier:
+        if not prepared.claims:
+            return whole.report([])
+        with Viewer(verifier, prepared.claims, concurrency=concurrency, output=output, named=named) as viewer:
+            verdicts = await verifier.verify_all(
+                prepared.claims, concurrency=concurrency, listeners=[viewer.see], done=done
+            )
+    return whole.report(verdicts)
+
 
 CLAIM_CONCURRENCY = 2  # claims
 
@@ -61,8 +152,6 @@ def check(
     folder, concurrency = record.folder(), options.concurrency
     shared: dict[str, Any] = {"origin": Origin(name=file_name(claim)), "json": json}
     if given.text:
-        from redargue.cli.text import verify_and_print
-
         shared |= {"links": claim if cited else "", "concurrency": concurrency}
         verify_and_print(given.text, spec, folder, output, **shared)
     _verify(given, spec, folder, output, concurrency=concurrency or CLAIM_CONCURRENCY, **shared)
@@ -107,9 +196,74 @@ def _verify(
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
         verdicts = asyncio.run(work)
     if json:
-        from redargue.reports.load import CheckResult
+        from redargue.reports import CheckResult
 
         print_json(CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:
         report.verdicts(verdicts, folder)
     raise typer.Exit(exit_code(verdicts, gate, refused=len(given.refused)))
+
+
+@parameters.with_parameters
+def estimate_costs(
+    claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim, a text or a file, as for check.")],
+    *,
+    reading: parameters.InputParameters,
+    options: parameters.RunParameters,
+    search: parameters.SearchParameters,
+    record: parameters.RecordParameters,
+    json: parameters.AsJson = False,
+    output: parameters.OutputParameters,
+    call_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a call.")] = 1.5,
+    search_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a search.")] = 1.0,
+) -> None:
+    """Estimate what check would cost, without calling a model and without a key.
+
+    Takes the same arguments as check; those for the record and the output have no effect. With --cited, a claim
+    without a link counts too. Prints calls, depth (calls in sequence), tokens, price and time.
+    """
+    from redargue.cli.options import connected, run_config
+    from redargue.estimate import claims_in, estimate
+    from redargue.text.verification import CONCURRENCY as TEXT_CONCURRENCY
+    from redargue.verifier import Verifier
+
+    spec = run_config(options, search)
+    given = reading.read(claim, spec)
+    if given.note and not output.quiet:
+        typer.echo(given.note, err=True)
+    text = given.text
+    claims = list(claims_in(text, spec.labels)) if text else given.claims
+    with Verifier(spec, parts=connected(spec), claims=claims, sends=False) as verifier:
+        estimated = estimate(
+            verifier,
+            claims,
+            concurrency=options.concurrency or (TEXT_CONCURRENCY if text else CLAIM_CONCURRENCY),
+            call_seconds=call_seconds,
+            search_seconds=search_seconds,
+            text=text,
+        )
+    if answers := sum(row.answer is not None for row in given.rows):
+        uncounted = f"batch also verifies {counted(answers, 'answer')} claim by claim, which is not counted here"
+        estimated = estimated.model_copy(update={"assumed": (*estimated.assumed, uncounted)})
+    if json:
+        typer.echo(estimated.model_dump_json(indent=1))
+        return
+    _print(estimated, verifier)
+
+
+def _print(estimated: Estimate, verifier: Verifier) -> None:
+    from redargue.cli.progress import duration
+
+    backend = verifier.backend.name
+    typer.echo(f"{counted(estimated.claims, 'claim')}; {verifier.method.name}, {backend} backend")
+    typer.echo(f"{'':8}    calls  depth  searches   tokens in       out     price      time")
+    for name in ("low", "likely", "high"):
+        row = getattr(estimated, name)
+        cost = "unknown" if row.usd is None else f"${row.usd:.4f}"
+        price = cost if backend == "chat" else "-"
+        typer.echo(
+            f"{name:8}{row.calls:>9,}{row.depth:>7}{row.searches:>10,}{row.prompt_tokens:>12,}"
+            f"{row.completion_tokens:>10,}{price:>10}{duration(row.seconds, digits=1):>10}"
+        )
+    for assumption in estimated.assumed:
+        typer.echo(f"assumed: {assumption}")

@@ -21,7 +21,7 @@ from redargue.sanitize import counted, printable
 if TYPE_CHECKING:  # numpy and pydantic would slow down --help
     from redargue.errors import UnreadableFile
     from redargue.evidence import Passage
-    from redargue.retrieval.corpus.base import Added, Corpus
+    from redargue.retrieval.corpus import Added, Corpus
     from redargue.retrieval.corpus.documents import Document
 
 corpus_app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
@@ -87,7 +87,7 @@ def sync_documents(
     as_json: AsJson = False,
 ) -> None:
     """Add what is new or changed in a folder, and remove what was deleted."""
-    from redargue.retrieval.corpus.sync import sync_folder
+    from redargue.retrieval.corpus.index import sync_folder
 
     with resumable("the same command resumes"), _open(store, write=True) as corpus, _progress() as show:
         synced = sync_folder(corpus, folder, empty=empty, progress=show)
@@ -114,7 +114,7 @@ def sync_documents(
 @corpus_app.command("save")
 def save_version(name: _Version, store: _Store = "") -> None:
     """Keep the corpus as it is now under a name."""
-    from redargue.retrieval.corpus.sync import save
+    from redargue.retrieval.corpus.index import save
 
     typer.echo(f"saved: {name}, revision {save(_file(store), name)}")
 
@@ -122,7 +122,7 @@ def save_version(name: _Version, store: _Store = "") -> None:
 @corpus_app.command("restore")
 def restore_version(name: _Version, store: _Store = "") -> None:
     """Make the corpus what it was when it was saved under a name."""
-    from redargue.retrieval.corpus.sync import restore
+    from redargue.retrieval.corpus.index import restore
 
     typer.echo(f"restored: {name}, revision {restore(_file(store), name)}")
 
@@ -130,7 +130,7 @@ def restore_version(name: _Version, store: _Store = "") -> None:
 @corpus_app.command("versions")
 def list_versions(store: _Store = "", as_json: AsJson = False) -> None:
     """List saved versions: date, revision, documents, name."""
-    from redargue.retrieval.corpus.sync import versions
+    from redargue.retrieval.corpus.index import versions
 
     found = versions(_file(store))
     with _open(store) as corpus:

@@ -1,4 +1,4 @@
-"""``redargue doctor``: checks the installation and says how to fix what is missing."""
+"""TODO"""
 
 from __future__ import annotations
 
@@ -8,21 +8,136 @@ import json
 import os
 import platform
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from redargue.backends import Sampling
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
-from redargue.errors import UsageError
+from redargue.errors import RedargueError, UsageError
 from redargue.files import config_home, home
+from redargue.llm.client import Capabilities, Endpoint, Form
+from redargue.llm.response import Choice
+from redargue.net.transport import Service, Transport
 from redargue.registry import did_you_mean, distribution, install
+from redargue.runs.budget import Account
 from redargue.sanitize import printable
+
+QUESTION = "Is water wet? Reply with one JSON object and nothing else: its only field is answer, which is yes or no."
+_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+
+
+class ProbeFinding(NamedTuple):
+    """The result of one probe."""
+
+    capability: str
+    supported: bool
+    detail: str
+
+
+async def probe(
+    transport: Transport, service: Service, model: str, embedding_model: str
+) -> tuple[list[ProbeFinding], int]:
+    """Probes an endpoint and stores its capabilities; returns findings and the number of requests sent."""
+    account, where = Account(), (transport, service, model)
+    endpoint = Endpoint(*where, max_tokens=2048)
+    endpoint.remember(**Capabilities().model_dump())  # the endpoint may have changed
+    began = time.monotonic()
+    plain = await _ask(endpoint, account, "Reply with the word yes.")
+    seconds = time.monotonic() - began
+    thinks = "; it thinks aloud" if plain.thoughts else ""
+    reply = f"{plain.problem or repr(plain.text[:40])} in {seconds:.1f} s{thinks}"
+    json_mode = await _try("JSON mode", _in_json(endpoint, account, "json"))
+    json_schema = await _try("JSON schema", _in_json(endpoint, account, "schema"))
+    weaker: Form = "json" if json_mode.supported else "text"
+    endpoint.remember(form="schema" if json_schema.supported else weaker)
+    findings = [
+        ProbeFinding("reply", not plain.problem, reply),
+        json_mode,
+        json_schema,
+        await _try("tool calls", _call(endpoint, account)),
+        await _try("three samples per request", _samples(endpoint, account)),
+        await _try("log probabilities", _logprobs(endpoint, account)),
+        await _try("streaming", _stream(Endpoint(*where, max_tokens=64, stream=True), account)),
+    ]
+    if embedding_model:
+        vectors = Endpoint(transport, service, embedding_model)
+        findings.append(await _try("embeddings", _embed(vectors, account)))
+    refused = [name for name in endpoint.capabilities.refused if name not in ("n", "logprobs")]
+    limit = endpoint.capabilities.limit or "no limit on a reply"
+    refusals = f"{limit}; refused: {', '.join(refused) or 'none'}"
+    return [*findings, ProbeFinding("parameters", not refused, refusals)], account.requests
+
+
+async def _try(capability: str, answer: Awaitable[tuple[bool, str]]) -> ProbeFinding:
+    try:
+        return ProbeFinding(capability, *await answer)
+    except RedargueError as error:
+        return ProbeFinding(capability, False, error.what[:200])
+
+
+async def _ask(endpoint: Endpoint, account: Account, question: str, **options: Any) -> Choice:
+    messages = [{"role": "user", "content": question}]
+    return (await endpoint.complete(messages, account=account, **options))[0]
+
+
+def _answers(text: str) -> bool:
+    try:
+        return json.loads(text).get("answer") in ("yes", "no")
+    except (ValueError, AttributeError):
+        return False
+
+
+async def _in_json(endpoint: Endpoint, account: Account, form: Form) -> tuple[bool, str]:
+    choice = await _ask(endpoint, account, QUESTION, schema=("Wetness", _SCHEMA), form=form)
+    if _answers(choice.text):
+        return True, "followed"
+    return False, f"accepted, but not followed: {choice.problem or repr(choice.text[:60])}"
+
+
+async def _call(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
+    functions = [{"name": "answer", "description": "Gives your answer.", "parameters": _SCHEMA}]
+    choice = await _ask(endpoint, account, "Is water wet? Call the function.", functions=functions)
+    if not any(_answers(call.arguments) for call in choice.calls):
+        return False, f"accepted, but no call made: {choice.problem or repr(choice.verbatim[:60])}"
+    required = "tool_choice" not in endpoint.capabilities.refused
+    return True, "works" if required else "works, but cannot be required"
+
+
+async def _samples(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
+    await _ask(endpoint, account, "Name a colour.", sampling=Sampling(n=3, temperature=0.3))
+    supported = "n" not in endpoint.capabilities.refused
+    return supported, "works" if supported else "not supported; one request is sent per sample"
+
+
+async def _logprobs(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
+    choice = await _ask(endpoint, account, "Name a colour.", logprobs=True)
+    if choice.entropy is None:
+        return False, "not supported"
+    return True, f"works; mean entropy of a token {choice.entropy:.2f} nats"
+
+
+async def _stream(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
+    choice = await _ask(endpoint, account, "Reply with the word yes.")
+    supported = "stream" not in endpoint.capabilities.refused
+    return supported and not choice.problem, choice.problem or ("works" if supported else "refused")
+
+
+async def _embed(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
+    vectors = await endpoint.embed(("water", "fire"), account=account)
+    return True, f"{endpoint.model}: {len(vectors[0])} dimensions"
 
 
 class CheckedPart(NamedTuple):
@@ -76,14 +191,14 @@ def doctor(
 
 REGISTRIES = {  # by group of entry points
     "redargue.methods": "redargue.methods.base:methods",
-    "redargue.tools": "redargue.retrieval.tools.base:tools",
-    "redargue.backends": "redargue.backends.base:backends",
-    "redargue.commands": "redargue.cli.extensions:commands",
+    "redargue.tools": "redargue.retrieval.tools:tools",
+    "redargue.backends": "redargue.backends:backends",
+    "redargue.commands": "redargue.cli.app:commands",
     "redargue.report_sections": "redargue.reports.folders:sections",
     "redargue.report_folders": "redargue.reports.folders:kinds",
-    "redargue.datasets": "redargue.bench.datasets.base:datasets",
+    "redargue.datasets": "redargue.bench.datasets:datasets",
     "redargue.documents": "redargue.retrieval.corpus.documents:readers",
-    "redargue.corpus_stores": "redargue.retrieval.corpus.base:stores",
+    "redargue.corpus_stores": "redargue.retrieval.corpus:stores",
     "redargue.memory_stores": "redargue.memory.memory:memory_stores",
     "redargue.engines": "redargue.cli.batch:engines",
     "redargue.service_parts": "redargue.service.context:service_parts",
@@ -156,7 +271,6 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
         line = "not configured; to use one, set REDARGUE_MODEL and REDARGUE_BASE_URL"
         return [CheckedPart("language model", None, line)]
     from redargue.cli.options import read_models
-    from redargue.llm.probe import ProbeFinding, probe
     from redargue.net.services import limiter, services
     from redargue.net.transport import Transport
 

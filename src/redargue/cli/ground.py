@@ -61,8 +61,8 @@ def ground_answer(
     schema of --json is docs/schemas/text.v2.json.
     """
     from redargue.cli.arguments import file_name
+    from redargue.cli.check import verify_and_print
     from redargue.cli.options import run_config
-    from redargue.cli.text import verify_and_print
     from redargue.runs.manifest import Origin
 
     text = _answer(answer, kind, question, fetch=fetch, offline=offline)

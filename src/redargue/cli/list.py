@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from redargue.cli.extensions import ListGroup
+from redargue.cli.app import ListGroup
 from redargue.cli.output import leaving_with_reader, print_json
 from redargue.cli.parameters import AsJson, Offline, PromptSet, option
 from redargue.errors import RedargueError, UsageError
@@ -60,7 +60,7 @@ def list_tools(
     json: AsJson = False,
 ) -> None:
     """List search tools, or the tools of MCP servers with their argument schemas."""
-    from redargue.retrieval.tools.base import tools as registry
+    from redargue.retrieval.tools import tools as registry
 
     if mcp:
         from redargue.assembly import sources
@@ -78,7 +78,7 @@ def list_tools(
 @list_app.command("tasks")
 def tasks(json: AsJson = False) -> None:
     """List the tasks of each method, and whether the embedded backend performs them."""
-    from redargue.backends.base import backends
+    from redargue.backends import backends
     from redargue.methods.base import ConfiguredMethod
     from redargue.methods.base import methods as registry
     from redargue.tasks.extract import ExtractClaims, MarkOpinions
@@ -101,7 +101,7 @@ def tasks(json: AsJson = False) -> None:
 @list_app.command("backends")
 def list_backends(json: AsJson = False) -> None:
     """List backends."""
-    from redargue.backends.base import backends as registry
+    from redargue.backends import backends as registry
 
     backends = usable(registry).items()
     print_rows({name: {"about": _first_line(made.__doc__)} for name, made in backends}, json)

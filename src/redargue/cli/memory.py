@@ -20,7 +20,7 @@ from redargue.errors import RedargueError, UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
-    from redargue.memory.base import MemoryRecord, RecordFilter
+    from redargue.memory import MemoryRecord, RecordFilter
     from redargue.memory.memory import Memory
     from redargue.memory.recheck import RecheckResult
 
@@ -62,7 +62,7 @@ class SelectionParameters(MemoryParameters):
     ] = None
 
     def condition(self, numbers: Iterable[int] | None = None) -> RecordFilter:
-        from redargue.memory.base import RecordFilter
+        from redargue.memory import RecordFilter
 
         return RecordFilter(
             numbers=tuple(numbers or ()),
@@ -186,7 +186,7 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
     from redargue.net.services import limiter, services
     from redargue.net.transport import Transport
     from redargue.retrieval.corpus.index import Corpus, open_store
-    from redargue.retrieval.tools.base import Sources, made_tool, tools
+    from redargue.retrieval.tools import Sources, made_tool, tools
     from redargue.runs.budget import Prices
 
     available: dict[str, Any] = {}

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redargue.assembly import connect, tools_setting, with_default_tool
+from redargue.assembly import Parts, connect, tools_setting, with_default_tool
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.errors import RecordError, UsageError
 from redargue.methods.base import methods
 from redargue.net.services import services
-from redargue.parts import Parts
 from redargue.runs.manifest import load_manifest
 from redargue.spec import DEFAULT_METHOD, LANGUAGE_MODELS, RunSpec
 

@@ -166,7 +166,7 @@ class RunParameters:
         option(
             "BACKEND",
             "See redargue list backends; default: chat with a model, else embedded.",
-            autocompletion=completion("redargue.backends.base:backends"),
+            autocompletion=completion("redargue.backends:backends"),
         ),
     ] = ""
     reader: ReaderName = ""
@@ -230,7 +230,7 @@ class SearchParameters:
         option(
             "TOOL",
             'Search tool for a debater; repeat once per debater ("none" for no tool).',
-            autocompletion=completion("redargue.retrieval.tools.base:tools", "none"),
+            autocompletion=completion("redargue.retrieval.tools:tools", "none"),
         ),
     ] = None
     mcp: Mcp = None

@@ -20,7 +20,7 @@ from redargue.evidence import Gap, Quote, QuoteStatus, Side
 from redargue.files import home
 from redargue.reports import phrases
 from redargue.sanitize import counted, printable
-from redargue.text.report import Report
+from redargue.text import Report
 from redargue.verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -54,9 +54,9 @@ def list_runs(
 def show_run(run: RunName, json: AsJson = False) -> None:
     """Show the verdicts of a recorded run as check printed them."""
     from redargue.cli import report as printed
-    from redargue.reports.load import load_run, result_of
+    from redargue.reports import load_run, result_of
     from redargue.runs.folders import find_run
-    from redargue.text.report import Report
+    from redargue.text import Report
 
     folder = find_run(run)
     loaded = load_run(folder)
@@ -166,11 +166,11 @@ def replay_run(run: RunName, json: AsJson = False, quiet: Quiet = False, verbose
     from rich.console import Console
     from rich.text import Text
 
+    from redargue.api import replay as replay_run
     from redargue.cli import report
     from redargue.cli.live import describe
     from redargue.events import Event, canonical
-    from redargue.playback import replay as replay_run
-    from redargue.reports.load import CheckResult
+    from redargue.reports import CheckResult
     from redargue.runs.folders import find_run
     from redargue.runs.manifest import replayed_by
     from redargue.runs.record import Record, last_attempts

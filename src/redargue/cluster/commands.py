@@ -19,11 +19,13 @@ from typing import Annotated, Literal
 
 import typer
 
+from redargue.assembly import Parts
 from redargue.cli.batch import BatchOutput
 from redargue.cli.options import connected
 from redargue.cli.output import log_to_stderr, print_json, resumable, say_interrupted
 from redargue.cli.parameters import AsJson, LedgerWait, LogLevel
 from redargue.cli.progress import Progress
+from redargue.cluster import WorkerJob, read_job, worker_job
 from redargue.cluster.batches import (
     check_not_dropped,
     drop_batch,
@@ -34,13 +36,11 @@ from redargue.cluster.batches import (
     write_log,
 )
 from redargue.cluster.engines import LocalWorkers, RayWorkers, ray_workers
-from redargue.cluster.job import WorkerJob, read_job, worker_job
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
 from redargue.cluster.store import WAIT, SharedDatabase, open_ledger
 from redargue.cluster.worker import verify_batch
 from redargue.errors import RecordError, StoreUnavailable, UsageError
 from redargue.net.services import is_offline, require_local
-from redargue.parts import Parts
 from redargue.runs.record import SystemClock
 from redargue.sanitize import counted, printable
 from redargue.spec import RunSpec

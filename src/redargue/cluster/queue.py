@@ -31,7 +31,7 @@ class Batch(NamedTuple):
     number: int
     id: str
     about: dict[str, object]  # the manifest as in ``run.json``, without the claims
-    job: dict[str, Any]  # the job of its workers; see :class:`redargue.cluster.job.WorkerJob`
+    job: dict[str, Any]  # the job of its workers; see :class:`redargue.cluster.WorkerJob`
     total: int  # number of claims
 
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from redargue.assembly import connect
+from redargue.assembly import Parts, connect
 from redargue.claims import Claim
-from redargue.cluster.limits import BudgetTable, LedgerBudget, RateTable, SharedLimiter
+from redargue.cluster import BudgetTable, LedgerBudget, RateTable, SharedLimiter
 from redargue.cluster.queue import (
     DONE,
     FAILED,
@@ -43,7 +43,6 @@ from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import EVENT, CallFailed, ClaimEnded, Event
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Rate, Transport
-from redargue.parts import Parts
 from redargue.runs.budget import Budget, Cost, UsageCounter
 from redargue.runs.manifest import read_manifest
 from redargue.runs.record import Paid, RecordMode

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from redargue.backends.base import Sampling
+from redargue.backends import Sampling
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, ProviderError, UsageError

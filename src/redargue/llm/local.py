@@ -2,7 +2,7 @@
 
 Prompts and parsing are those of the chat backend. Decoding is constrained to the reply's form
 (:mod:`redargue.llm.constrained_decoding`); if a task's parts have weights, the attention to them is scaled
-(:mod:`redargue.llm.attention`).
+(:mod:`redargue.llm.hf_model`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
-from redargue.backends.base import Call, backends
+from redargue.backends import Call, backends
 from redargue.errors import UsageError
+from redargue.llm.chat import BUNDLED_STABILITY, PromptedBackend
 from redargue.llm.client import Message
 from redargue.llm.constrained_decoding import fill
 from redargue.llm.hf_model import CausalModel, Draft
-from redargue.llm.prompted import BUNDLED_STABILITY, PromptedBackend
-from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer, WeightedSpan
+from redargue.llm.rendering import Prompt, Prompts, Renderer, WeightedSpan
 from redargue.llm.response import Choice
 from redargue.tasks.base import AnyTask
 

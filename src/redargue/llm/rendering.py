@@ -1,15 +1,12 @@
-"""Renders tasks as messages, and parses replies.
-
-Replies are requested as a JSON object, in the paper's own form ("plain"), or as function calls
-(:mod:`redargue.llm.tool_calls`). Parsing is strict: missing, mistyped and ambiguous values are errors.
-"""
+"""TODO"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import accumulate, chain, pairwise
@@ -17,15 +14,74 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 
 from redargue.claims import Frozen
+from redargue.errors import UsageError
 from redargue.files import home, make_folder, open_to_read, open_to_write
-from redargue.llm import tool_calls
+from redargue.llm import parsing
 from redargue.llm.client import Function, Message
 from redargue.llm.parsing import is_repeated, material_of, one
-from redargue.llm.prompts import Prompts
+from redargue.registry import did_you_mean
 from redargue.tasks.answer import Answer, LabelledTask, quoted
-from redargue.tasks.base import AnyTask, json_schema, lines
+from redargue.tasks.base import AnyTask, every_task, json_schema, lines
 from redargue.tasks.step import Step, StepTask
+from redargue.tasks.template import Template
 from redargue.tasks.untrusted import name_fences
+
+
+class Prompts:
+    """Prompts by task; raises UsageError for an unknown task, no prompt, or a slot that the task does not fill."""
+
+    def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
+        self.texts = dict(sorted(texts.items()))
+        tasks = {task.name(): task for task in every_task() if task.slots() is not None}
+        if not self.texts:
+            hint = f"tasks: {', '.join(sorted(tasks))}"
+            raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=hint)
+        self._templates: dict[str, Template] = {}
+        for name, text in self.texts.items():
+            if name not in tasks:
+                raise UsageError(
+                    f"{name + '.txt'!r} is not named after a task that has a prompt",
+                    where=where,
+                    hint=f"{did_you_mean(name, sorted(tasks))}; a system message is the part [system] of TASK.txt",
+                )
+            self._templates[name] = _template(text, tasks[name], f"{where}/{name}.txt")
+        self.sha256 = hashlib.sha256(json.dumps(self.texts).encode()).hexdigest()
+
+    @classmethod
+    def read(cls, folder: Path) -> Prompts:
+        if not folder.is_dir():
+            hint = "name a folder with TASK.txt files"
+            raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint=hint)
+        texts = {}
+        for path in sorted(folder.glob("*.txt")):
+            try:
+                texts[path.stem] = path.read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError) as error:
+                raise UsageError(f"{str(path)!r} cannot be read: {error}") from error
+        return cls(texts, str(folder))
+
+    def fill(self, task: AnyTask) -> tuple[str, str] | None:
+        """System and user message for a task; None if there is no prompt for it."""
+        template = self._templates.get(task.name())
+        if template is None:
+            return None
+        values = task.template_vars().items()
+        parts = template.fill({name: task.fill(value) if isinstance(value, str) else value for name, value in values})
+        system = "\n".join(text for name, text in parts if name == "system")
+        user = "\n".join(text for name, text in parts if name != "system")
+        return system, user
+
+
+def _template(text: str, task: type[AnyTask], file: str) -> Template:
+    if not text.strip():
+        hint = "write a prompt, or remove the file"
+        raise UsageError("the prompt is empty", where=file, hint=hint)
+    template, known = Template(text), task.slots() or ()
+    for slot in template.slots:
+        if slot not in known:
+            what = f"the prompt has a slot {{{slot}}} that its task does not fill"
+            raise UsageError(what, where=file, hint=did_you_mean(slot, known))
+    return template
 
 
 class WeightedSpan(NamedTuple):
@@ -108,7 +164,7 @@ class Renderer:
             return Prompt(*filled, schema=None, history=plain)
         if self.calls and isinstance(task, StepTask):
             user = task.rendered(calls=True).input_text  # the functions describe the tools
-            system, functions = tool_calls.system_words(task), tool_calls.functions(task)
+            system, functions = parsing.system_words(task), parsing.functions(task)
             return Prompt(system, user, None, history=history, functions=functions)
         text = task.rendered()
         if task.profile == "paper" if self.plain is None else self.plain:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import httpx2
 
-from redargue.backends.base import Token
+from redargue.backends import Token
 from redargue.net import transport
 from redargue.net.fetch import pieces
 from redargue.tasks.untrusted import strip_marks

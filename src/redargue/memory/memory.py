@@ -23,8 +23,7 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Omission, Passage, Recalled, Timing, cut_ends, timing
 from redargue.files import home
-from redargue.memory import records
-from redargue.memory.base import (
+from redargue.memory import (
     EvidenceMemory,
     Finding,
     MemoryRecord,
@@ -35,15 +34,15 @@ from redargue.memory.base import (
     Status,
     near_duplicates,
     normalize_entity,
+    records,
 )
-from redargue.memory.binary_index import BinaryIndex, pack_signs
-from redargue.memory.records import MemoryStore, MemoryTransaction, SqliteMemory
+from redargue.memory.records import BinaryIndex, MemoryStore, MemoryTransaction, SqliteMemory, pack_signs
 from redargue.net.secrets import Secrets
 from redargue.nli.session import DIMENSIONS, Embedder, Floats, shared
 from redargue.registry import Registry, a_function
-from redargue.retrieval.corpus.base import Encoder
+from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.corpus.ranking import fuse
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.runs.record import Clock
 
 _DEPTH = 200  # nearest codes whose vectors are compared exactly

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
-from redargue.memory.base import MemoryRecord, Status
-from redargue.retrieval.tools.base import Search, Tool
+from redargue.memory import MemoryRecord, Status
+from redargue.retrieval.tools import Search, Tool
 from redargue.sanitize import counted
 
 if TYPE_CHECKING:

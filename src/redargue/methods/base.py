@@ -22,14 +22,13 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, final, get_origin
 
 from pydantic import Field, ValidationError
 
-from redargue.backends.base import Stability, require
+from redargue.backends import Stability, require
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import BadReply, UsageError, problem_location, problem_of
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
-from redargue.methods.builtin import METHODS
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import distinct, gaps, side_of, why_unquoted
 from redargue.quotes import find_quotes
@@ -39,6 +38,17 @@ from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Profile, Task
 from redargue.tasks.judge import Turn
 from redargue.verdicts import Metric, Score, Verdict
+
+METHODS = {
+    "tool-mad": "redargue.methods.tool_mad:ToolMad",
+    "mermaid": "redargue.methods.mermaid:Mermaid",
+    "dual-position": "redargue.methods.dual_position:DualPosition",
+    "cascade": "redargue.methods.cascade:Cascade",
+    "pair": "redargue.methods.pair:Pair",
+    "one-pass": "redargue.methods.one_pass:OnePass",
+    "single-reader": "redargue.methods.single_reader:SingleReader",
+}
+
 
 Tools = str | tuple[str, ...] | None
 Roles = Mapping[str, Tools]

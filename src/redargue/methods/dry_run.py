@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from redargue.backends.base import Call, Reply
+from redargue.backends import Call, Reply
 from redargue.claims import Claim
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
@@ -35,7 +35,7 @@ from redargue.methods.made_up_agents import (
 )
 from redargue.methods.recalled import read_again
 from redargue.methods.verdict_parts import deciding
-from redargue.retrieval.tools.base import Action, Search, tools
+from redargue.retrieval.tools import Action, Search, tools
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Out, Task
 

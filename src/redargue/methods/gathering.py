@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import ceil
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from redargue.concurrency import gather_or_cancel
 from redargue.events import EvidenceChosen, EvidenceFound, QueryWritten
 from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
-from redargue.methods.base import Method
+
+if TYPE_CHECKING:
+    from redargue.methods.base import Method
 
 Ranked = TypeVar("Ranked")
 

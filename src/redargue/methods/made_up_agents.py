@@ -20,14 +20,14 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, Token
+from redargue.backends import PAPER_STABILITY, Call, Output, Reply, Token
 from redargue.claims import Claim, Frozen
 from redargue.errors import BadReply, problem_of
 from redargue.evidence import Passage, Recalled
 from redargue.llm.parsing import passages_in
 from redargue.llm.rendering import schema_of
-from redargue.memory.base import Finding, Recall, RememberResult
-from redargue.retrieval.tools.base import Search
+from redargue.memory import Finding, Recall, RememberResult
+from redargue.retrieval.tools import Search
 from redargue.tasks.base import EXACTLY_ONE, AnyTask, Out, Task
 from redargue.tasks.score import (
     CompareTexts,

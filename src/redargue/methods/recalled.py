@@ -14,7 +14,7 @@ from redargue.events import Event, EvidenceFound, EvidenceRecalled
 from redargue.evidence import Passage, Quote
 from redargue.memory.memory import LOOKUP
 from redargue.memory.recheck import MIN_PASSAGES, RecheckOutcome, arguments_of, compare_with_page, query_of
-from redargue.retrieval.tools.base import Action
+from redargue.retrieval.tools import Action
 from redargue.run import Run
 
 READER = "memory"

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
+from redargue import words
 from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
-from redargue.claims import LabelSet, Meaning
+from redargue.claims import Claim, LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passages_of
 from redargue.evidence import Gap, Passage, Quote, Side, publisher_of
 from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
+from redargue.methods.agent import Agent
 from redargue.methods.recalled import READER, recall_outcome, recalled_passages
 from redargue.methods.sources import (
     independent,
@@ -24,7 +26,10 @@ from redargue.methods.sources import (
     single_source,
     sources_of,
 )
+from redargue.nli.language import language_of
 from redargue.quotes import can_decide, find_quotes
+from redargue.run import Run
+from redargue.tasks.score import ReaderAnswer, ReadPassages
 from redargue.verdicts import Verdict
 
 MOST_FLAGS = 3  # that are shown
@@ -216,3 +221,30 @@ def sent_back(word: str, why: str, *, can_search: bool) -> str:
     """
     more = "search for it, or copy" if can_search else "copy"
     return f"The answer {word} does not count yet: {why}. Give the evidence: {more} the sentence that decides."
+
+
+OPPOSITE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
+
+
+def why_unsettled(verdict: Verdict, run: Run) -> tuple[str, ...]:
+    """Why a verdict may not end the claim, as the hardened rules on quotations have it; empty where it may."""
+    settled = limited(verdict, run.events, reads_evidence=True, hardened=True)
+    if settled.unchecked:
+        return (words.unchecked(settled.unchecked),)
+    return (words.caveats(settled.caveats),) if settled.label != verdict.label else ()
+
+
+async def read_quotes(claim: Claim, quotes: Iterable[Quote], reader: Agent, *, round_: int = 0) -> ReaderAnswer | None:
+    """What the small reader says about the located quotations; None where a text is not English."""
+    texts = [quote for quote in quotes if quote.found]
+    shown = tuple(Passage(text=quote.text, title=quote.source.title if quote.source else "") for quote in texts)
+    return await read_english(claim, shown, reader, round_=round_)
+
+
+async def read_english(
+    claim: Claim, passages: tuple[Passage, ...], reader: Agent, *, round_: int = 0
+) -> ReaderAnswer | None:
+    """What the small reader says about the passages; None where there are none, or a text is not English."""
+    if not passages or any(map(language_of, (claim.text, *(each.text for each in passages)))):
+        return None
+    return await reader.perform(ReadPassages(claim=claim, passages=passages), round_=round_)

@@ -12,18 +12,31 @@ import asyncio
 import os
 import re
 import socket
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 
 import httpx2
 
 from redargue.errors import ProviderError, UsageError
-from redargue.net.certificates import trusted
 from redargue.net.secrets import display_url
 from redargue.sanitize import printable
+
+
+def trusted(*, from_environment: bool = True) -> ssl.SSLContext:
+    """What httpx makes for each client, shared; ``from_environment``: ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` hold."""
+    places = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")) if from_environment else ()
+    return _load(from_environment, places)
+
+
+@lru_cache(maxsize=8)
+def _load(from_environment: bool, places: tuple[str | None, ...]) -> ssl.SSLContext:
+    return httpx2.create_ssl_context(trust_env=from_environment)
+
 
 # Networks that are not of the public internet: the special-purpose registries of IANA (RFC 6890 and its updates),
 # which Python's ``is_global`` follows differently from release to release, and the addresses at which clouds answer

@@ -25,8 +25,7 @@ from pydantic import Field
 
 from redargue.claims import Frozen
 from redargue.errors import ProviderError, UsageError
-from redargue.net.certificates import trusted
-from redargue.net.fetch import ACCEPTED, HTTP_ERRORS, read_bounded
+from redargue.net.fetch import ACCEPTED, HTTP_ERRORS, read_bounded, trusted
 from redargue.net.secrets import Secrets, display_url
 from redargue.runs.budget import Account
 

@@ -15,7 +15,7 @@ from functools import cache, cached_property, singledispatch
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from redargue.backends.base import Call, Output, Reply, Stability, backends
+from redargue.backends import Call, Output, Reply, Stability, backends
 from redargue.caveats import ClaimPart, Leaning, Noted
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import UnsupportedTask

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-from redargue.tasks.decompose import Decomposition, Triplet
+from redargue.tasks.extract import Decomposition, Triplet
 
 # Stems, opposites and words without content of their own.
 

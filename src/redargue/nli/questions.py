@@ -22,11 +22,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from redargue.backends.base import Sampling
+from redargue.backends import Sampling
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, ProviderError, UsageError
-from redargue.llm.chat_tokens import disarm_messages
 from redargue.llm.client import Endpoint
 from redargue.llm.response import Choice
 from redargue.net.services import reader_service
@@ -36,6 +35,7 @@ from redargue.nli.reader_spec import OutputSide
 from redargue.nli.session import Floats, ModelText
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Account, Prices
+from redargue.tasks.untrusted import disarm_messages
 
 # The texts of the questions to a grader at an endpoint.
 #

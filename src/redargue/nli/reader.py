@@ -37,7 +37,7 @@ from redargue.nli.aggregation import (
 )
 from redargue.nli.alignment import counts_something_else, parsed
 from redargue.nli.consistency import check_consistency, only_framed
-from redargue.nli.identifiers import is_of_another
+from redargue.nli.facts import is_of_another
 from redargue.nli.quantities import in_units_of
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts

@@ -1,8 +1,4 @@
-"""The readers that a user has added: one folder each in ``models`` under redargue's home.
-
-``reader.json`` says where the model is and how it is read, ``fit.json`` what ``redargue models fit`` fitted. The
-model's files stay where they are. A model is tried before it is added.
-"""
+"""TODO"""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, UsageError
@@ -19,7 +15,6 @@ from redargue.files import home, make_folder
 from redargue.net.secrets import display_url, has_credentials
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
-from redargue.nli import hub
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.loop_bridge import run_alone
 from redargue.nli.questions import (
@@ -31,11 +26,48 @@ from redargue.nli.questions import (
     read_template,
     template_text,
 )
-from redargue.nli.reader_spec import FILES, ReaderChoices, ReaderSpec, files_sha256, read_spec
+from redargue.nli.reader_spec import FILES, WEIGHT_FILES, ReaderChoices, ReaderSpec, files_sha256, read_spec
 from redargue.nli.session import EntailmentModel
 from redargue.nli.user_reader import AnySpec, UserReader
-from redargue.registry import did_you_mean
+from redargue.registry import did_you_mean, install
 from redargue.runs.budget import Prices
+
+HHEM_FOUNDATION = "google/flan-t5-base"  # has HHEM-2.1-Open's configuration and tokenizer
+MODEL_FILES = FILES + WEIGHT_FILES["transformers"]
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def is_hub_name(source: str) -> bool:
+    """Whether a source is OWNER/NAME on the hub; a folder of that name is preferred."""
+    return not Path(source).expanduser().is_dir() and _HUB_NAME.fullmatch(source) is not None
+
+
+def download(name: str, revision: str = "", *, offline: bool = False, files: tuple[str, ...] = MODEL_FILES) -> Path:
+    """The folder of a model's snapshot in the hub's cache; its name is the commit.
+
+    Raises:
+        UsageError: the package is not installed, or the model cannot be downloaded or, offline, is not in the cache.
+    """
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise UsageError(
+            f"{name!r} is not a folder, and a model hub needs the extra transformers: {error}",
+            hint=f"{install('transformers')}, or name a folder",
+        ) from None
+    options: dict[str, Any] = {"allow_patterns": list(files), "ignore_patterns": ["*/*"]}
+    options |= {"revision": revision or None, "local_files_only": offline}
+    try:
+        return Path(snapshot_download(name, **options))
+    except Exception as error:  # several packages raise their own
+        why = str(error).strip().partition("\n")[0][:300]
+        problem = "was not downloaded before" if offline else "cannot be downloaded"
+        raise UsageError(
+            f"{name!r} is not a folder and {problem}: {why}",
+            where="--offline" if offline else "",
+            hint=f"on a machine with a network: hf download {name} --local-dir FOLDER; then add the folder",
+        ) from None
+
 
 SPEC, FIT = "reader.json", "fit.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -206,8 +238,8 @@ def add_reader(
         UsageError: it needs a package that is not installed.
     """
     name = _name_or_default(name, Path(source).name)
-    if hub.is_hub_name(source):
-        folder = hub.download(source, revision, offline=offline)
+    if is_hub_name(source):
+        folder = download(source, revision, offline=offline)
         revision = folder.name
     else:
         folder, revision = Path(source).expanduser().absolute(), ""
@@ -216,7 +248,7 @@ def add_reader(
     if spec.form == "hhem" and spec.runtime == "transformers":
         foundation = folder / "foundation"
         if not foundation.is_dir():
-            foundation = hub.download(hub.HHEM_FOUNDATION, offline=offline, files=FILES)
+            foundation = download(HHEM_FOUNDATION, offline=offline, files=FILES)
         spec = spec.model_copy(update={"foundation": foundation})
     spec = spec.model_copy(update={"sha256": files_sha256(spec)})
     check(_try(spec))

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from redargue import words
-from redargue.reports.load import SingleRun
+from redargue.reports import SingleRun
+from redargue.reports.overview import shortened_cell
 from redargue.reports.phrases import label_of, outcome_text
-from redargue.reports.reproducibility import shortened_cell
 from redargue.reports.table import Cell, Column, Table
+from redargue.text import outcome, unchecked_reasons
 from redargue.text.extract import Extraction
-from redargue.text.report import outcome, unchecked_reasons
 from redargue.text.segment import Text
 from redargue.verdicts import Verdict
 

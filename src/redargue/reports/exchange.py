@@ -17,12 +17,11 @@ from xml.etree import ElementTree
 from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Quote, Side, Source
-from redargue.reports import phrases
-from redargue.reports.load import SingleRun
+from redargue.reports import SingleRun, phrases
 from redargue.reports.phrases import label_of, meaning_text
 from redargue.reports.table import cut
 from redargue.sanitize import NotText, decode, link_address, printable
-from redargue.text.report import Citation
+from redargue.text import Citation
 from redargue.verdicts import Verdict
 
 Rule = Literal["refuted", "unsupported", "unchecked", "supported"]

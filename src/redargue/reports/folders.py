@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from redargue.errors import UsageError
 from redargue.registry import Registry, a_function, having
+from redargue.reports import SingleRun
 from redargue.reports.exchange import Signature
-from redargue.reports.load import SingleRun
 from redargue.reports.table import Column, Table
 
 if TYPE_CHECKING:

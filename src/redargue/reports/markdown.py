@@ -23,15 +23,22 @@ from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import Quote, Side
 from redargue.registry import install
-from redargue.reports import phrases
+from redargue.reports import SingleRun, load_run, phrases
 from redargue.reports.annotated_text import text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
-from redargue.reports.load import SingleRun, load_run
-from redargue.reports.overview import counts_text, date_text, risk_tables, run_rows, title_of
-from redargue.reports.reproducibility import replay_command, run_facts, run_table
+from redargue.reports.overview import (
+    counts_text,
+    date_text,
+    replay_command,
+    risk_tables,
+    run_facts,
+    run_rows,
+    run_table,
+    title_of,
+)
 from redargue.reports.table import Column, Table
 from redargue.sanitize import printable
-from redargue.text.report import Citation
+from redargue.text import Citation
 from redargue.verdicts import Verdict
 
 _MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")

@@ -10,7 +10,7 @@ from redargue import words
 from redargue.caveats import UncheckedReason
 from redargue.evidence import Quote, QuoteStatus, Source, UnreadFile
 from redargue.sanitize import counted
-from redargue.text.report import CITATION_WORDS, Citation, Outcome
+from redargue.text import CITATION_WORDS, Citation, Outcome
 from redargue.verdicts import Usage, Verdict, rounded_down
 
 NO_ANSWER = "no answer"

@@ -9,12 +9,12 @@ from typing import Any
 
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean, install
+from redargue.reports import RUN, SingleRun, load_run
+from redargue.reports.debate import run_page
 from redargue.reports.exchange import claim_reviews, junit, read_signature, sarif, web_annotation
 from redargue.reports.folders import Wanted, further_tables, kind_of, kinds
-from redargue.reports.html.debate import run_page
-from redargue.reports.load import RUN, SingleRun, load_run
 from redargue.reports.markdown import run_markdown
-from redargue.reports.reproducibility import replay_command
+from redargue.reports.overview import replay_command
 from redargue.reports.table import Table
 from redargue.runs.manifest import RunManifest
 

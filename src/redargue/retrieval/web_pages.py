@@ -19,7 +19,7 @@ from redargue.evidence import Passage
 from redargue.net.fetch import DeadLink, Page, PageFetcher
 from redargue.retrieval.corpus.ingest import read_content, read_file
 from redargue.retrieval.corpus.markup import read_html, read_pdf
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.sanitize import printable
 
 CONCURRENT = 4  # pages fetched at the same time
@@ -58,7 +58,7 @@ async def read_page(url: str, fetcher: PageFetcher) -> Passage:
 
 
 class PageAction:
-    """Reads a page again; see :class:`redargue.retrieval.tools.base.Action`."""
+    """Reads a page again; see :class:`redargue.retrieval.tools.Action`."""
 
     name, about, revision = TOOL, "reads a page", "1"
     parameters: ClassVar[Mapping[str, Any]] = {"type": "object", "properties": {"url": {"type": "string"}}}

@@ -10,23 +10,22 @@ from pydantic import BaseModel, Field
 
 from redargue.adapters.grounding import Grounding, check_answer, failed
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
-from redargue.assembly import connect
+from redargue.assembly import Parts, connect
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
-from redargue.parts import Parts
 from redargue.service.context import Caller, Settings, Store
+from redargue.service.entries import note
+from redargue.service.guard import Turns
 from redargue.service.keys import DayBudgets
-from redargue.service.log import note
-from redargue.service.pool import Turns
 from redargue.service.proxy.block import ProxyTally
-from redargue.service.requests import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.routes import problems
+from redargue.service.rules import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.schemas import OFFSETS
 from redargue.spec import DEFAULT_METHOD
-from redargue.text.report import Report
+from redargue.text import Report
 from redargue.text.segment import Kind
 from redargue.text.verification import CONCURRENCY, TextOptions, prepare, without_check
 from redargue.verifier import Verifier

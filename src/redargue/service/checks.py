@@ -19,13 +19,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-from redargue.assembly import connect
+from redargue.assembly import Parts, connect
 from redargue.concurrency import Busy
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import Event
 from redargue.files import make_folder
-from redargue.parts import Parts
-from redargue.reports.load import RUN, CheckResult, SingleRun, load_run, result_of
+from redargue.reports import RUN, CheckResult, SingleRun, load_run, result_of
 from redargue.runs.budget import UsageCounter
 from redargue.runs.folders import RecordedRun, began, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
@@ -34,19 +33,19 @@ from redargue.service.entries import (
     ENDED,
     ENTRY_FILE,
     CheckEntry,
+    EventLine,
     LateWrites,
+    LogReader,
     State,
     read_entry,
     text_of_entry,
     write_entry,
 )
+from redargue.service.guard import Pool
 from redargue.service.keys import DayBudgets
-from redargue.service.log import EventLine, LogReader
-from redargue.service.pool import Pool
 from redargue.service.problems import UnknownCheck
-from redargue.service.requests import CheckRequest
-from redargue.service.rules import PreparedRequest, RequestRules, with_workspace
-from redargue.text.report import Report
+from redargue.service.rules import CheckRequest, PreparedRequest, RequestRules, with_workspace
+from redargue.text import Report
 from redargue.text.verification import CONCURRENCY, prepare, with_documents
 from redargue.verdicts import ErrorInfo, Usage, total_usage
 from redargue.verifier import Verifier

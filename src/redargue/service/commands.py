@@ -26,7 +26,7 @@ from redargue.sanitize import counted, printable
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from redargue.service.agent_turns.closing import ClosingClaim
+    from redargue.service.agent_turns import ClosingClaim
     from redargue.service.context import ServiceSettings
     from redargue.service.rules import RequestRules
 
@@ -50,7 +50,7 @@ def hook(
 
     Exits with 2 and the claims on standard error if its tools contradict one, with 3 if the transcript cannot be read.
     """
-    from redargue.service.agent_turns.closing import ClosingOutcome, check_closing, closing_sentences
+    from redargue.service.agent_turns import ClosingOutcome, check_closing, closing_sentences
     from redargue.service.agent_turns.transcripts import read_transcript
 
     try:
@@ -222,9 +222,9 @@ def serve(
     log_to_stderr(log_level, structured=log)
     warn_of_unknown_variables(context, os.environ)
     from redargue.runs.budget import Budget
+    from redargue.service.app import allowed_hosts
     from redargue.service.context import ServiceSettings
     from redargue.service.keys import Keys
-    from redargue.service.server import allowed_hosts
 
     Budget.parse(day_budget or "1calls")
     settings = ServiceSettings(
@@ -320,7 +320,7 @@ def _listen(
         make: gives the application.
         ready: called with the address once it is served.
     """
-    from redargue.service.server import Server, bound_socket, only_one
+    from redargue.service.app import Server, bound_socket, only_one
 
     listener = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -395,7 +395,7 @@ def view(
     from redargue.files import home
     from redargue.reports.folders import kind_of
     from redargue.runs.folders import find_run, runs_folder
-    from redargue.service.page.viewer import create_viewer
+    from redargue.service.app import create_viewer
     from redargue.service.rules import RequestRules
     from redargue.spec import RunSpec
 

@@ -26,8 +26,8 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
+from redargue.assembly import Parts
 from redargue.events import Event
-from redargue.parts import Parts
 from redargue.registry import Registry, having
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK

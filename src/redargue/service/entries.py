@@ -1,21 +1,28 @@
-"""What the service stores beside a run: the request, its owner and how it ended (``check.json``)."""
+"""TODO"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from fastapi import FastAPI
+from pydantic import ValidationError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redargue.claims import Frozen
 from redargue.errors import RecordError
+from redargue.events import EVENT, Event, head_of
 from redargue.files import open_to_read
 from redargue.runs.record import write_atomically
-from redargue.service.requests import CheckRequest
+from redargue.service.rules import CheckRequest
 from redargue.verdicts import ErrorInfo, Usage
 
 ENTRY_FILE = "check.json"
@@ -127,3 +134,132 @@ class LateWrites:
                 if path.parent.is_dir():  # else it was erased meanwhile
                     write_atomically(path, text)
                 del self._waiting[path]
+
+
+_BLOCK = 1 << 18  # bytes that one turn reads, where a line is not longer
+
+
+class EventLine(NamedTuple):
+    """A line of ``events.jsonl``, unchanged; ``number`` is from 1 and never changes."""
+
+    number: int
+    kind: str
+    line: str
+
+    @property
+    def event(self) -> Event:
+        """Raises RecordError."""
+        try:
+            return EVENT.validate_json(self.line)
+        except ValidationError:
+            raise _damaged(self.number) from None
+
+
+class LogReader:
+    """Reads complete lines from one on; the file need not exist yet, and is open only while it is read."""
+
+    def __init__(self, folder: Path, after: int = 0) -> None:
+        self._path, self._offset, self._number = folder / "events.jsonl", 0, 0
+        while self._number < after and self._read(limit=after - self._number):
+            pass
+        if self._number < after:  # a number that this log never gave: begin again
+            self._offset = self._number = 0
+
+    def read(self) -> list[EventLine]:
+        """The next lines; none if there is no complete one. Raises RecordError for a line that is not an event."""
+        first = self._number + 1
+        lines = self._read()
+        return [_line(number, line) for number, line in enumerate(lines, first)]
+
+    def _read(self, limit: int | None = None) -> list[bytes]:
+        try:
+            with open_to_read(self._path) as file:
+                file.seek(self._offset)
+                block = file.read(_BLOCK)
+                if b"\n" not in block:
+                    block += file.readline()
+        except FileNotFoundError:
+            return []
+        *lines, _ = block.split(b"\n")
+        lines = lines[:limit]
+        self._offset += sum(len(line) + 1 for line in lines)
+        self._number += len(lines)
+        return lines
+
+
+def _line(number: int, line: bytes) -> EventLine:
+    head = head_of(line)
+    # In a stream, a line break in either could end a frame and begin another.
+    if head is None or b"\r" in line or not head.kind.isidentifier():
+        raise _damaged(number)
+    return EventLine(number, head.kind, line.decode())
+
+
+def _damaged(number: int) -> RecordError:
+    what = f"line {number} of the run's events.jsonl is not an event"
+    return RecordError(what, hint="restore the file, or remove the run")
+
+
+LINE = "redargue.line"  # in the scope of a request
+_request_log = logging.getLogger("redargue.requests")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_current: ContextVar[dict[str, str] | None] = ContextVar("line of the request", default=None)
+
+
+def note(check: str, outcome: str, scope: Scope | None = None) -> None:
+    """Adds a check to the line of the request that is being answered; without a request, nothing.
+
+    ``scope`` is of the request, where another task than the request's answers it. ``check`` is empty for a check
+    without an id. A request with several checks names the last, and the outcomes of all.
+    """
+    line: dict[str, str] | None = scope.get(LINE) if scope else _current.get()
+    if line is not None:
+        earlier = line.get("outcome", "")
+        line |= {"check": check} if check else {}
+        line["outcome"] = f"{earlier},{outcome}" if earlier else outcome
+
+
+class RequestLog:
+    """Logs a line when a response has been sent, or its client has left.
+
+    ``route`` is the path as the service declares it, so that it holds no value of a request; it is empty for a path
+    that the service does not have. ``status`` is 0 where nothing was sent.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _request_log.isEnabledFor(logging.INFO):
+            await self._app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 0
+        line = scope[LINE] = dict[str, str]()
+        token = _current.set(line)
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            status = status or 500
+            raise
+        finally:
+            _current.reset(token)
+            ms = round(1_000 * (time.monotonic() - began), 1)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            fields = {"method": method, "route": _route(scope), "status": status, "ms": ms, **line}
+            _request_log.info("request", extra={"fields": fields})
+
+
+def _route(scope: Scope) -> str:
+    """The path of a request as the service declares it, also if it was refused before it was routed."""
+    if route := scope.get("route"):
+        return getattr(route, "path", "")
+    application = scope.get("app")
+    declared = application.openapi()["paths"] if isinstance(application, FastAPI) else {}
+    return scope["path"] if "{" not in scope["path"] and scope["path"] in declared else ""

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Literal, Self
 
 from redargue.claims import Frozen
-from redargue.reports.load import CheckResult
+from redargue.reports import CheckResult
 from redargue.service.checks import Check
 from redargue.service.entries import State
-from redargue.text.report import Report
+from redargue.text import Report
 from redargue.verdicts import ErrorInfo, Usage
 
 OFFSETS: Literal["code_point"] = "code_point"

@@ -13,9 +13,16 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.quotes import can_decide, find_quote, find_quotes
 from redargue.tasks.base import Task, list_field, same_field, text_field
-from redargue.tasks.documents import claim_section, documents
-from redargue.tasks.labels import label_conditions, label_definitions, label_names, subject_vars, takes_sides
 from redargue.tasks.query import OtherAnswer, others
+from redargue.tasks.sections import (
+    claim_section,
+    documents,
+    label_conditions,
+    label_definitions,
+    label_names,
+    subject_vars,
+    takes_sides,
+)
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 

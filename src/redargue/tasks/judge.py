@@ -9,8 +9,16 @@ from redargue.claims import Frozen, Meaning
 from redargue.evidence import Passage, distinct_passages
 from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask
 from redargue.tasks.base import lines
-from redargue.tasks.documents import claim_section, document_key, document_numbers, documents, numbers_of
-from redargue.tasks.labels import label_definitions, label_names, subject_vars
+from redargue.tasks.sections import (
+    claim_section,
+    document_key,
+    document_numbers,
+    documents,
+    label_definitions,
+    label_names,
+    numbers_of,
+    subject_vars,
+)
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.tasks.base import Task, lines, text_field
-from redargue.tasks.documents import as_of
-from redargue.tasks.labels import subject_vars
+from redargue.tasks.sections import as_of, subject_vars
 from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_QUERY = 300  # characters

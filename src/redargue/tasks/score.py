@@ -13,7 +13,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task, json_schema, lines, list_field, text_field
-from redargue.tasks.documents import claim_section, documents
+from redargue.tasks.sections import claim_section, documents
 from redargue.tasks.untrusted import wrap_untrusted
 
 

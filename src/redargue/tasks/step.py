@@ -14,7 +14,7 @@ from redargue.claims import HEDGED_LABEL, Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage, Recalled
 from redargue.tasks.answer import Quotations, distinct, quotes_field
 from redargue.tasks.base import Task, exactly_one, same_field, text_field
-from redargue.tasks.decompose import Decomposition
+from redargue.tasks.extract import Decomposition
 
 
 class ActionTool(Frozen):

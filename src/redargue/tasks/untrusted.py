@@ -1,19 +1,13 @@
-"""Untrusted text in prompts, which must not be obeyed: marked in tasks, fenced where a prompt is rendered.
-
-A task marks each piece of text that came from a claim, a document, a tool or another agent. The marks are Unicode
-noncharacters, which no interchanged text contains; they leave a task only through :func:`fence_marked` or
-:func:`strip_marks`, so that no model, event or record sees them.
-
-A rendered prompt has plain fences, ``<data>``. :func:`name_fences` gives those of a request a word that no author of a
-page can foresee, because it depends on a secret, right before it is sent; keys and fingerprints do not depend on it.
-"""
+"""TODO"""
 
 from __future__ import annotations
 
 import hmac
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
+from typing import Any
 
 from redargue.sanitize import OVERRIDES, TAGS
 
@@ -130,3 +124,33 @@ def _names_fence(text: str) -> bool:
     unseen = ("Mn", "Me", "Cf", "Cn", "Co")  # Unicode categories
     seen = "".join(char for char in folded[1:] if unicodedata.category(char) not in unseen)
     return re.match(r"[\s/\\!?|_.:=+*~^∕⁄-]*d\s*a\s*t\s*a", seen) is not None
+
+
+DISARMED = str.maketrans("<>[]|｜", "‹›⟦⟧¦¦")
+
+_TOKENS = re.compile(
+    r"<[|｜][^<>|｜\n]{1,40}[|｜]>"  # ChatML, Llama 3, Phi, Command R, DeepSeek, Harmony
+    r"|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|ARGS|CALL_ID|THINK|IMG|PREFIX"
+    r"|SUFFIX|MIDDLE)\]"  # Mistral
+    r"|<</?SYS>>"  # Llama 2
+    r"|</?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|start_of_image|think|thinking|tools?|tool_calls?"
+    r"|tool_responses?|tool_results?|function_calls?|extra_id_\d+)>"  # SentencePiece, Gemma, Qwen, Hermes
+)
+
+
+def disarm(text: str) -> str:
+    """The text, as long as before, with other brackets around tokens of chat templates."""
+    return _TOKENS.sub(lambda token: token.group().translate(DISARMED), text)
+
+
+def disarm_messages(messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    return [{**message, "content": disarm(message["content"])} for message in messages]
+
+
+def disarm_values(value: Any) -> Any:
+    """JSON with every text disarmed, names included."""
+    if isinstance(value, str):
+        return disarm(value)
+    if isinstance(value, Mapping):
+        return {disarm(str(name)): disarm_values(item) for name, item in value.items()}
+    return [disarm_values(item) for item in value] if isinstance(value, list | tuple) else value

@@ -19,23 +19,22 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, Unpack, cast
 
-from redargue.assembly import method_of
+from redargue.assembly import Parts, RunOptions, method_of, read_options
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.net.fetch import PageFetcher
-from redargue.parts import Parts, RunOptions, read_options
-from redargue.retrieval.corpus.base import Encoder
+from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.corpus.markup import html_with_links
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.retrieval.web_pages import SUFFIXES, Fetched, WebPage, is_file_link, read_linked_file, read_pages
 from redargue.runs.manifest import Origin
 from redargue.spec import RunSpec
+from redargue.text import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
 from redargue.text.extract import Extraction
-from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
 from redargue.text.segment import Text, UncheckedSentence, sentences_of, text_of
 from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, encoder_of, prepare
 from redargue.verdicts import Verdict

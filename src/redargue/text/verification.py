@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from pydantic import ValidationError
 
-from redargue.assembly import can_remember, connect, method_of
-from redargue.backends.base import require
+from redargue.assembly import Parts, RunOptions, can_remember, connect, method_of, read_options
+from redargue.backends import require
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.errors import RecordError, UsageError, problem_location, problem_of
@@ -25,15 +25,14 @@ from redargue.evidence import Passage, distinct_names
 from redargue.methods.base import ConfiguredMethod
 from redargue.nli.reader import SENTENCES
 from redargue.nli.session import shared
-from redargue.parts import Parts, RunOptions, read_options
-from redargue.retrieval.corpus.base import Encoder
+from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import Origin, read_description
 from redargue.spec import RunSpec
 from redargue.tasks.judge import Turn
+from redargue.text import CheckedClaim, Outcome, Report, build_report
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
-from redargue.text.report import CheckedClaim, Outcome, Report, build_report
 from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online

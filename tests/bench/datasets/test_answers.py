@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.bingcheck import BingCheck
-from redargue.bench.datasets.factcheck_bench import FactCheckBench
-from redargue.bench.datasets.factool_qa import FacToolQa
-from redargue.bench.datasets.felm import Felm
-from redargue.bench.datasets.fire import FireDataset, Snapshots
-from redargue.bench.datasets.halueval import HaluEval
+from redargue.bench.datasets.files import FireDataset, Snapshots
+from redargue.bench.datasets.model_answers import BingCheck, FactCheckBench, FacToolQa, Felm, HaluEval
 from redargue.claims import Meaning
 from redargue.errors import UsageError
 from redargue.inputs.claims import BINGCHECK, FACTCHECK_BENCH, HALLUCINATED, TRUE_FALSE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.base import datasets, load, make
+from redargue.bench.datasets import datasets, load, make
 from redargue.errors import UsageError
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+from redargue.bench.datasets import GoldEvidence
 from redargue.bench.datasets.averitec import NO_CLAIM, Averitec, web_sentences
-from redargue.bench.datasets.base import GoldEvidence
-from redargue.bench.datasets.medqa import MedQa
-from redargue.bench.datasets.pubmedqa import PubMedQa
-from redargue.bench.datasets.scifact import SciFact, abstracts, scifact_documents, scifact_qrels
+from redargue.bench.datasets.medicine import MedQa, PubMedQa, SciFact, abstracts, scifact_documents, scifact_qrels
 from redargue.claims import Meaning
 from redargue.inputs.claims import SCIFACT
 

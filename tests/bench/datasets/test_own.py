@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.base import Dataset, Example
+from redargue.bench.datasets import Dataset, Example
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import FEVER, Claim

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.datasets import averitec, fever, scifact
-from redargue.bench.datasets.base import half_of, load
-from redargue.bench.datasets.bingcheck import answer_files
+from redargue.bench.datasets import averitec, half_of, load
+from redargue.bench.datasets.medicine import abstracts, scifact_documents, scifact_qrels
+from redargue.bench.datasets.model_answers import answer_files
+from redargue.bench.datasets.wikipedia import qrels
 from redargue.inputs.rows import rows
 
 pytestmark = pytest.mark.data
@@ -80,7 +81,7 @@ def test_every_benchmark_file_is_loaded_by_a_test_here(data: Path) -> None:
 
 def test_fever_qrels_name_claims_and_passages_that_are_there(data: Path) -> None:
     folder = data / "benchmarks" / "fever"
-    gold = fever.qrels(folder / "qrels.jsonl.gz")
+    gold = qrels(folder / "qrels.jsonl.gz")
     assert sum(len(passages) for passages in gold.values()) == indexed(data)["benchmarks/fever/qrels.jsonl.gz"][0]
     labels = {}
     for half in ("paper_dev", "paper_test"):
@@ -93,9 +94,9 @@ def test_fever_qrels_name_claims_and_passages_that_are_there(data: Path) -> None
 
 def test_scifact_claims_and_corpus_belong_together(data: Path) -> None:
     folder = data / "benchmarks" / "scifact"
-    sentences = scifact.abstracts(folder / "corpus.jsonl.gz")
+    sentences = abstracts(folder / "corpus.jsonl.gz")
     assert len(sentences) == indexed(data)["benchmarks/scifact/corpus.jsonl.gz"][0]
-    assert sum(1 for _ in scifact.scifact_documents(folder / "corpus.jsonl.gz")) == len(sentences)
+    assert sum(1 for _ in scifact_documents(folder / "corpus.jsonl.gz")) == len(sentences)
     counts = {
         "dev": {"SUPPORT": 124, "CONTRADICT": 64, "NOT ENOUGH INFO": 112},
         "train": {"SUPPORT": 332, "CONTRADICT": 173, "NOT ENOUGH INFO": 304},
@@ -108,7 +109,7 @@ def test_scifact_claims_and_corpus_belong_together(data: Path) -> None:
         for each in examples:
             for group in each.evidence:
                 assert all(int(part.element) < len(sentences[part.document]) for part in group)
-        assert set().union(*scifact.scifact_qrels(data / file).values()) <= sentences.keys()
+        assert set().union(*scifact_qrels(data / file).values()) <= sentences.keys()
 
 
 def test_averitec_dev_has_sentences_for_each_claim(data: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.base import Example, SamplePlan, describe_sample, draw, half_of
+from redargue.bench.datasets import Example, SamplePlan, describe_sample, draw, half_of
 from redargue.claims import FEVER, Claim
 from redargue.errors import UsageError
 from redargue.files import sha256_of

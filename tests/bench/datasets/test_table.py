@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.table import COLUMN_ROLES, TableFile
+from redargue.bench.datasets.files import COLUMN_ROLES, TableFile
 from redargue.claims import TWO
 from redargue.errors import UsageError
 from redargue.inputs.claims import TRUE_FALSE, check_roles, split_mapping

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redargue.bench.datasets.base import GoldEvidence
-from redargue.bench.datasets.faviq import Faviq
-from redargue.bench.datasets.fever import Fever, qrels
-from redargue.bench.datasets.feverous import Feverous
-from redargue.bench.datasets.hover import Hover
+from redargue.bench.datasets import GoldEvidence
+from redargue.bench.datasets.wikipedia import Faviq, Fever, Feverous, Hover, qrels
 from redargue.claims import FEVER, TWO, Meaning
 from redargue.inputs.claims import HOVER
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.datasets.base import datasets, load, make
+from redargue.bench.datasets import datasets, load, make
 from redargue.errors import UsageError
 
 ABSENT = object()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.bench.metrics.averitec import (
+from redargue.bench.metrics.evidence import (
     NO_WORDNET,
     Meteor,
     averitec,
@@ -108,7 +108,7 @@ def test_names_of_figures_say_whether_wordnet_was_used(
             raise LookupError("wordnet")
         return 0.75
 
-    monkeypatch.setattr("redargue.bench.metrics.averitec.official_meteor", official)
+    monkeypatch.setattr("redargue.bench.metrics.evidence.official_meteor", official)
     installed_meteor.cache_clear()
     try:
         scores = averitec(["R"], ["R"], [["the tower"]], [["the tower"]])

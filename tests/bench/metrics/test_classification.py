@@ -11,7 +11,7 @@ from benchmarks.responses_figures import reconstruct_counts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.bench.metrics.base import MetricValue, f1_score, mean, ratio
+from redargue.bench.metrics import MetricValue, f1_score, mean, ratio
 from redargue.bench.metrics.classification import (
     Binary,
     NonAnswers,

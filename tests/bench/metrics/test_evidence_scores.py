@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.metrics.fever import (
+from redargue.bench.metrics.evidence import (
     GoldAbstract,
     PredictedAbstract,
     fever,

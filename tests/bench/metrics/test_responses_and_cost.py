@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.bench.metrics.classification import Binary
-from redargue.bench.metrics.cost import cost_scores
-from redargue.bench.metrics.responses import factuality, response_accuracy
+from redargue.bench.metrics.classification import Binary, factuality, response_accuracy
+from redargue.bench.scoring import cost_scores
 from redargue.verdicts import Usage
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
+from redargue.bench.metrics.evidence import hit_rate, ndcg, recall, reciprocal_rank
 
 REFERENCE: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "reference" / "statistics.json").read_text(encoding="utf-8")

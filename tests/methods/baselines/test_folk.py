@@ -28,8 +28,8 @@ from redargue.methods.baselines.folk import (
 )
 from redargue.methods.baselines.grounding import Grounded
 from redargue.methods.dry_run import costs
-from redargue.methods.few_shot import read_examples
 from redargue.run import Run
+from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool
 

@@ -13,9 +13,9 @@ from redargue.inputs.claims import HALLUCINATED
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
 from redargue.methods.baselines.halueval_few_shot import NAMES, DetectHallucination
-from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.tasks.answer import Answer
+from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, TEXT, ShelfTool
 

@@ -12,8 +12,7 @@ from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UnsupportedTask
 from redargue.events import Answered, RoundEnded
 from redargue.evidence import Passage
-from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Renderer, schema_of
+from redargue.llm.rendering import Prompts, Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.mad import (
     DebateTurn,

@@ -28,11 +28,11 @@ from redargue.methods.baselines.madke import (
     SummariseAnswers,
 )
 from redargue.methods.dry_run import costs
-from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
 from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task
+from redargue.tasks.template import read_examples, with_labels
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, OTHERS, said
 from support.debates import CLOCK, QUOTE, ShelfTool, script

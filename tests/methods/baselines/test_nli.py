@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redargue import words
-from redargue.backends.base import Call
+from redargue.backends import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, OPTIONS, TWO, Claim
 from redargue.errors import UsageError

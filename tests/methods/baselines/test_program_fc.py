@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import redargue.api  # noqa: F401  (loads every role)
-from redargue.backends.base import require
+from redargue.backends import require
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, FREE_TEXT, TWO, Claim, Meaning
 from redargue.errors import BadReply, UnsupportedTask, UsageError
@@ -30,9 +30,9 @@ from redargue.methods.baselines.program_fc import (
 )
 from redargue.methods.baselines.program_fc.program import MOST_STEPS, Program, ProgramStep, parse_program
 from redargue.methods.dry_run import costs
-from redargue.methods.few_shot import read_examples
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
+from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
 from support.baselines.programs import step
 from support.debates import CLOCK, QUOTE, ShelfTool

@@ -12,14 +12,14 @@ from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
-from redargue.llm import tool_calls
+from redargue.llm import parsing
+from redargue.llm.parsing import functions
 from redargue.llm.rendering import Renderer, schema_of
-from redargue.llm.tool_calls import functions
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.react import ChooseAction, React, ReactSettings, ThinkAndAct
-from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
 from redargue.tasks.step import PastStep, Step, ToolCall
+from redargue.tasks.template import read_examples, with_labels
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, ShelfTool
 
@@ -230,7 +230,7 @@ def test_labels_and_words_are_the_same_in_every_form() -> None:
     assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
     *_, answer = functions(task)
     assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)
-    for words in (tool_calls.system_words(task), task.prompt_text()):
+    for words in (parsing.system_words(task), task.prompt_text()):
         assert task.demonstrations in words
         assert "You think, act and observe in turns" in words
 

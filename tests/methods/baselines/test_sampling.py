@@ -10,9 +10,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, Scored
 from redargue.methods.base import configure
-from redargue.methods.baselines.best_of_n import BestOfN
-from redargue.methods.baselines.sampling import majority
-from redargue.methods.baselines.self_consistency import SelfConsistency
+from redargue.methods.baselines.sampling import BestOfN, SelfConsistency, majority
 from redargue.methods.dry_run import costs, usual_calls
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run

@@ -22,8 +22,8 @@ from redargue.methods.baselines.self_ask import (
     WriteFollowUps,
 )
 from redargue.methods.dry_run import costs
-from redargue.methods.few_shot import read_examples
 from redargue.run import Run
+from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
 from support.baselines.programs import ASKED
 from support.debates import CLOCK, QUOTE, ShelfTool

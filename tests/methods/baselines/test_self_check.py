@@ -11,9 +11,9 @@ from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import configure
-from redargue.methods.baselines.closed_book.tasks import SelfCheck, SelfChecked
-from redargue.methods.few_shot import read_examples
+from redargue.methods.baselines.closed_book import SelfCheck, SelfChecked
 from redargue.run import Run
+from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK
 

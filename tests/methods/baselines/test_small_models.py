@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import redargue.api  # noqa: F401  (loads every role)
-from redargue.backends.base import Call
+from redargue.backends import Call
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.baselines.folk import VerifyPredicates, WritePredicates

@@ -13,12 +13,12 @@ from redargue.events import Answered
 from redargue.llm.chat import ChatBackend
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
-from redargue.methods.baselines.closed_book import NoSearch
-from redargue.methods.baselines.closed_book.tasks import (
+from redargue.methods.baselines.closed_book import (
     AnswerClosedBook,
     AnswerFromReasoning,
     AnswerStepByStep,
     AnswerZeroShot,
+    NoSearch,
     ReasonStepByStep,
 )
 from redargue.methods.dry_run import costs

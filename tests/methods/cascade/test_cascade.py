@@ -18,7 +18,7 @@ from redargue.errors import UsageError
 from redargue.events import Event, StageEnded, canonical
 from redargue.evidence import Passage
 from redargue.methods.base import configure
-from redargue.methods.cascade.method import WITH_MODEL
+from redargue.methods.cascade import WITH_MODEL
 from redargue.methods.dry_run import costs
 from redargue.runs.record import read_events
 from redargue.tasks.answer import Answer

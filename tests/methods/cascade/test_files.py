@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from methods.cascade.test_cascade import fitted
+from redargue.api import spec_of
 from redargue.assembly import method_of, without_files
-from redargue.cluster.job import WorkerJob
+from redargue.cluster import WorkerJob
 from redargue.errors import UsageError
 from redargue.methods.base import configure, methods
 from redargue.methods.cascade import fit
 from redargue.methods.setting_types import closed_fields
-from redargue.playback import spec_of
 from redargue.runs.manifest import RunManifest
 from redargue.spec import RunSpec
 from support.manifests import MANIFEST

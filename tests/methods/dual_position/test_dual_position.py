@@ -14,8 +14,7 @@ from redargue.events import CallFinished, EvidenceChosen, Refereed, RoundVoted
 from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.dry_run import costs
-from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.method import DualPositionSettings
+from redargue.methods.dual_position import DualPosition, DualPositionSettings
 from redargue.methods.dual_position.referees import EMPHASES, SCORE_DIMENSIONS, Judgement, JudgeTeams
 from redargue.methods.dual_position.tasks import (
     Rebut,

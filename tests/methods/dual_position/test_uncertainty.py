@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redargue.backends.base import Output, Reply, Token
+from redargue.backends import Output, Reply, Token
 from redargue.backends.scripted import ScriptedBackend
-from redargue.llm.attention import rescaled
+from redargue.llm.hf_model import rescaled
 from redargue.llm.response import read_response
 from redargue.methods.agent import Agent
 from redargue.methods.dual_position.referees import (

@@ -15,11 +15,10 @@ from redargue.events import CallFinished, Decomposed, EvidenceFound, EvidenceMis
 from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.mermaid import Mermaid
-from redargue.methods.mermaid.method import MermaidSettings, one_relation
+from redargue.methods.mermaid import Mermaid, MermaidSettings, one_relation
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.nli.grammar import decompose
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.run import Run
 from redargue.tasks.step import Step
 from redargue.verdicts import Verdict

@@ -14,7 +14,7 @@ from redargue.evidence import Passage, Recalled
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.tasks.answer import Answer
-from redargue.tasks.decompose import Decomposition, Triplet
+from redargue.tasks.extract import Decomposition, Triplet
 from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall, label_in, label_words
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)

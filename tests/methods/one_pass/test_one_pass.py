@@ -15,12 +15,12 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, RecordError
 from redargue.events import CallFinished, StageEnded
 from redargue.evidence import Passage
-from redargue.methods.one_pass.tasks import Answers, ClaimReading, ClaimReadings, ReadClaims
+from redargue.methods.one_pass import Answers, ClaimReading, ClaimReadings, ReadClaims
 from redargue.runs.record import read_events
 from redargue.tasks.answer import Answer
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
 from redargue.tasks.score import ReaderAnswer, ReadPassages
-from redargue.text.report import Report
+from redargue.text import Report
 from support.debates import CLAIM, CLOCK, ShelfTool, answer, script
 from support.loopback import Loopback
 from support.scripts import agreeing

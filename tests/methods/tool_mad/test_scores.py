@@ -13,8 +13,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
-from redargue.methods.tool_mad.scores import relevance
-from redargue.methods.tool_mad.settings import Noncommittal
+from redargue.methods.tool_mad.tasks import Noncommittal, relevance
 from redargue.run import Run
 from redargue.tasks.score import (
     CheckStatements,

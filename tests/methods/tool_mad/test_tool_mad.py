@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from redargue import words
+from redargue.assembly import Parts
 from redargue.backends.scripted import ScriptedBackend
 from redargue.caveats import CaveatKind
 from redargue.claims import FEVER, TWO, Claim, LabelSet, Meaning
@@ -18,11 +19,9 @@ from redargue.methods.faithfulness import reasoning_of
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.methods.tool_mad.tasks import SummariseAbstract, Summary
-from redargue.parts import Parts
 from redargue.quotes import find_quote
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim
-from redargue.tasks.documents import documents
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery
 from redargue.tasks.score import (
@@ -34,6 +33,7 @@ from redargue.tasks.score import (
     WriteQuestions,
     WriteStatements,
 )
+from redargue.tasks.sections import documents
 from redargue.verdicts import Metric
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, checked, debate, script

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.backends.base import Call, Reply
+from redargue.backends import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.events import CallReused, Event, RoundEnded, TurnKept, canonical
 from redargue.methods.tool_mad.tasks import AnswerCheck, ScoreAnswer

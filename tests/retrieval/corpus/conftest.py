@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.retrieval.corpus.base import Corpus
+from redargue.retrieval.corpus import Corpus
 from redargue.retrieval.corpus.index import open_corpus
 from retrieval.corpus.words import Opener, WordEncoder, address
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import pypdf
 import pytest
 
-from redargue.retrieval.corpus.divided import joined_words, with_whole_sentences
 from redargue.retrieval.corpus.documents import Document, sentence_spans
 from redargue.retrieval.corpus.ingest import read_file
 from redargue.retrieval.corpus.markup import read_markdown
-from redargue.retrieval.corpus.running_lines import without_running_lines
+from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
 from support.files import pdf
 
 

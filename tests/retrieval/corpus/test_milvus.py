@@ -18,14 +18,13 @@ import pytest
 
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
 from redargue.registry import install
-from redargue.retrieval.corpus.base import Added
+from redargue.retrieval.corpus import Added, milvus
 from redargue.retrieval.corpus.documents import BATCH, Document
 from redargue.retrieval.corpus.index import open_corpus
+from redargue.retrieval.corpus.milvus import MilvusCorpus
 from redargue.retrieval.corpus.milvus import client as milvus_client
-from redargue.retrieval.corpus.milvus import store as milvus
 from redargue.retrieval.corpus.milvus.client import LiteServer, MilvusAddress, MilvusConnection
 from redargue.retrieval.corpus.milvus.rows import state_row
-from redargue.retrieval.corpus.milvus.store import MilvusCorpus
 from retrieval.corpus.conftest import MISSING
 from retrieval.corpus.documents import BRIDGE, TOWER, many
 from retrieval.corpus.words import WordEncoder

@@ -23,8 +23,8 @@ import pytest
 
 from redargue.errors import CorpusError
 from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.milvus import MilvusCorpus
 from redargue.retrieval.corpus.milvus import client as milvus_client
-from redargue.retrieval.corpus.milvus.store import MilvusCorpus
 from retrieval.corpus.conftest import MISSING
 from retrieval.corpus.documents import many
 from retrieval.corpus.words import WordEncoder

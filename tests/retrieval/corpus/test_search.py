@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redargue.errors import UsageError
-from redargue.retrieval.corpus.base import Corpus
+from redargue.retrieval.corpus import Corpus
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from retrieval.corpus.words import Opener, address

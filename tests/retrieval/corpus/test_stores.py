@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redargue.errors import UsageError
-from redargue.retrieval.corpus import documents
-from redargue.retrieval.corpus.base import Added
+from redargue.retrieval.corpus import Added, documents
 from redargue.retrieval.corpus.documents import Document
 from retrieval.corpus.documents import BRIDGE, TOWER, many
 from retrieval.corpus.words import Opener, WordEncoder

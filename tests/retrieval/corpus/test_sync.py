@@ -9,9 +9,9 @@ import pytest
 
 from redargue.errors import StoreUnavailable, UsageError
 from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.index import restore, save, sync_folder, versions
 from redargue.retrieval.corpus.ingest import new_mark
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
-from redargue.retrieval.corpus.sync import restore, save, sync_folder, versions
 from retrieval.corpus.test_cli import run
 
 

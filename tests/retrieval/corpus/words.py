@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from redargue.nli.session import DIMENSIONS, Floats
-from redargue.retrieval.corpus.base import Corpus
+from redargue.retrieval.corpus import Corpus
 
 Opener = Callable[..., Corpus]
 

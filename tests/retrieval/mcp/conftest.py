@@ -7,4 +7,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def patient_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redargue.retrieval.mcp.connection.START", 240.0)
+    monkeypatch.setattr("redargue.retrieval.mcp.START", 240.0)

@@ -25,10 +25,10 @@ from redargue.evidence import Passage
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
 from redargue.registry import install
-from redargue.retrieval.mcp import connection, transports
+from redargue.retrieval import mcp as mcp_servers
+from redargue.retrieval.mcp import McpServer, transports
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
-from redargue.retrieval.mcp.connection import McpServer
-from redargue.retrieval.tools.base import Observation, Search, Sources
+from redargue.retrieval.tools import Observation, Search, Sources
 from redargue.runs.budget import Account, Budget
 from support import odd_server
 from support.limits import run_out
@@ -134,7 +134,7 @@ async def test_a_tool_that_hangs_fails_in_time_and_is_cancelled_at_the_server(
 ) -> None:
     async with opened(spec) as (server, tools):
         server.timeout = 77
-        run_out(monkeypatch, connection, lambda: call(tools["has_come"], who="late"))
+        run_out(monkeypatch, mcp_servers, lambda: call(tools["has_come"], who="late"))
         with pytest.raises(ToolFailed, match=r"gave no answer in 77 s") as caught:
             await call(tools["hang"], who="late")
         assert "REDARGUE_MCP_ODD_TIMEOUT" in caught.value.hint
@@ -386,6 +386,6 @@ def test_what_went_wrong_is_told_and_is_no_evidence() -> None:
 
 
 def test_without_the_sdk_the_error_is_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redargue.retrieval.mcp.connection.find_spec", lambda name: None)
+    monkeypatch.setattr("redargue.retrieval.mcp.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=re.escape(install("mcp"))):
         servers([STDIO], sources(), {})

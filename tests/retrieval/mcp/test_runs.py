@@ -17,7 +17,7 @@ from redargue.events import EvidenceFound, EvidenceMissing, canonical
 from redargue.methods import Method
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
-from redargue.retrieval.tools.base import Observation, Sources
+from redargue.retrieval.tools import Observation, Sources
 from redargue.run import Run
 from redargue.runs.budget import Budget, Prices
 from redargue.runs.record import Record, read_events

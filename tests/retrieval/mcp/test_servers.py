@@ -17,7 +17,7 @@ from redargue.errors import ToolFailed, UsageError
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.mcp.client import list_tools, servers
 from redargue.retrieval.mcp.serving import build_tool_server, serve_http
-from redargue.retrieval.tools.base import Search, Sources
+from redargue.retrieval.tools import Search, Sources
 from redargue.runs.budget import Account
 from support.loopback import Behaviour, Doc, Loopback
 

@@ -13,7 +13,7 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.events import Decomposed, EvidenceFound, EvidenceRemembered, Stepped
-from redargue.memory.base import MemorySettings
+from redargue.memory import MemorySettings
 from redargue.memory.memory import default_memory, open_memory
 from redargue.runs.record import read_events
 from support.loopback import Loopback

@@ -13,7 +13,7 @@ from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Limiter, Service, Transport
-from redargue.retrieval.tools.base import Search, Sources, tools
+from redargue.retrieval.tools import Search, Sources, tools
 from redargue.retrieval.tools.literature import ArxivTool
 from support.loopback import Behaviour, Loopback
 

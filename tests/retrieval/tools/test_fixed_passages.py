@@ -17,7 +17,7 @@ from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.nli.session import Embedder, Floats
-from redargue.retrieval.tools.base import CachedTool, PerClaim, Search, tools
+from redargue.retrieval.tools import CachedTool, PerClaim, Search, tools
 from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.run import Run
 from support.debates import ShelfTool

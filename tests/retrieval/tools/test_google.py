@@ -13,7 +13,7 @@ import pytest
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.retrieval.tools.base import Search, Sources, tools
+from redargue.retrieval.tools import Search, Sources, tools
 from redargue.retrieval.tools.online import clean
 from redargue.retrieval.tools.web import GoogleTool
 from redargue.runs.budget import Account

@@ -10,7 +10,7 @@ import pytest
 
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.retrieval.tools.corpus import RELEVANCE, RerankedTool
 from retrieval.corpus.words import WordEncoder
 

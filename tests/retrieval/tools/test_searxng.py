@@ -16,7 +16,7 @@ from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.services import limiter, services
 from redargue.net.transport import Limiter, Transport
-from redargue.retrieval.tools.base import Search, Sources
+from redargue.retrieval.tools import Search, Sources
 from redargue.retrieval.tools.web import SearxngTool
 from support.loopback import Behaviour, Loopback
 

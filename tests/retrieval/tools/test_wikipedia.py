@@ -15,7 +15,7 @@ import pytest
 from redargue.errors import BudgetReached, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.retrieval.tools.base import Search, Sources, tools
+from redargue.retrieval.tools import Search, Sources, tools
 from redargue.retrieval.tools.wikipedia import WikipediaTool
 from redargue.runs.budget import Account, Budget
 from support.loopback import DOCUMENTS, Behaviour, Doc, Loopback

@@ -14,7 +14,7 @@ pytest.importorskip("fastapi")
 from fastapi import FastAPI
 
 from redargue.service.keys import Keys
-from redargue.service.proxy.proxy import Proxy
+from redargue.service.proxy import Proxy
 from redargue.service.proxy.routes import make_proxy, proxy_router
 from redargue.service.proxy.settings import ProxySettings
 from support.chat_upstream import Asked, Upstream, Written

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from redargue.evidence import Passage
-from redargue.service.proxy import gateways
-from redargue.service.proxy.gateways import GUARDRAIL_PATH, Calls
+from redargue.service.proxy import routes
+from redargue.service.proxy.routes import GUARDRAIL_PATH, Calls
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_failures import GERMAN, _Down
 from support.chat_upstream import chat
@@ -75,16 +75,16 @@ def test_a_response_whose_request_was_not_seen_is_counted_and_unchecked(start: S
 def test_kept_calls_are_bounded_in_time_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, document = Calls(), Passage(text="x" * 100)
     calls.keep(("", "old"), (document,), now=0.0)
-    calls.keep(("", "new"), (document,), now=gateways.KEPT_SECONDS + 1)
-    assert calls.documents(("another caller", "new"), now=gateways.KEPT_SECONDS + 1) is None
+    calls.keep(("", "new"), (document,), now=routes.KEPT_SECONDS + 1)
+    assert calls.documents(("another caller", "new"), now=routes.KEPT_SECONDS + 1) is None
     assert calls.documents(("", "old"), now=1.0) is None
-    assert calls.documents(("", "new"), now=gateways.KEPT_SECONDS + 1) == (document,)
-    assert calls.documents(("", "new"), now=3 * gateways.KEPT_SECONDS) is None
-    monkeypatch.setattr(gateways, "KEPT_CHARACTERS", 250)
+    assert calls.documents(("", "new"), now=routes.KEPT_SECONDS + 1) == (document,)
+    assert calls.documents(("", "new"), now=3 * routes.KEPT_SECONDS) is None
+    monkeypatch.setattr(routes, "KEPT_CHARACTERS", 250)
     for name in "abc":
-        calls.keep(("", name), (document,), now=gateways.KEPT_SECONDS + 2)
-    assert calls.documents(("", "a"), now=gateways.KEPT_SECONDS + 2) is None
-    assert calls.documents(("", "c"), now=gateways.KEPT_SECONDS + 2) == (document,)
+        calls.keep(("", name), (document,), now=routes.KEPT_SECONDS + 2)
+    assert calls.documents(("", "a"), now=routes.KEPT_SECONDS + 2) is None
+    assert calls.documents(("", "c"), now=routes.KEPT_SECONDS + 2) == (document,)
 
 
 def decoded(answer: str, response: httpx2.Response) -> list[dict[str, Any]]:

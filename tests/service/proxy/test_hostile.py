@@ -13,8 +13,8 @@ import pytest
 
 from redargue.errors import UsageError
 from redargue.service.proxy import checker
+from redargue.service.proxy.dialect import EventSplitter
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
-from redargue.service.proxy.sse import EventSplitter
 from service.proxy.conftest import BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_doors import MESSAGES, ask
 from service.proxy.test_failures import block_of

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from redargue.service.proxy.sse import EventSplitter
+from redargue.service.proxy.dialect import EventSplitter
 from service.proxy.conftest import BRIDGE, FALSE, Start
 from service.proxy.test_clients import NODE_MODULES, imported
 from service.proxy.test_unread import chat_cases, responses_cases

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from redargue.evidence import Passage
-from redargue.service.pool import Turns
+from redargue.service.guard import Turns
 from redargue.service.proxy import checker
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from redargue.service.proxy.dialect import EventSplitter
 from redargue.service.proxy.shapes import read_object
-from redargue.service.proxy.sse import EventSplitter
 from service.proxy.conftest import BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import QUESTION, content
 from support.chat_upstream import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.closed_book.tasks import (
+from redargue.methods.baselines.closed_book import (
     AnswerClosedBook,
     AnswerFromReasoning,
     AnswerStepByStep,
@@ -17,10 +17,10 @@ from redargue.methods.baselines.closed_book.tasks import (
     SelfChecked,
 )
 from redargue.methods.baselines.halueval_few_shot import DetectHallucination
-from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.score import InferClaim, Inferences, Inferred, ReaderAnswer, ReadPassages
+from redargue.tasks.template import read_examples
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 REASONED = Exchange(prompt_text="Is it?", input_text="Is it?", reply="It was built from 1869 on.")

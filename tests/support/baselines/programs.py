@@ -39,8 +39,8 @@ from redargue.methods.baselines.self_ask import (
     aggregate_examples,
     question_examples,
 )
-from redargue.methods.few_shot import read_examples
 from redargue.tasks.base import Profile, Task
+from redargue.tasks.template import read_examples
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")

@@ -13,9 +13,9 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.errors import StoreUnavailable
 from redargue.evidence import Passage
-from redargue.memory.base import Finding
+from redargue.memory import Finding
 from redargue.memory.memory import Memory, open_memory
-from redargue.retrieval.corpus.base import Corpus
+from redargue.retrieval.corpus import Corpus
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from support.endurance.stores import KEPT

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from redargue import Claim, Passage
 from redargue.methods import Agent, Method
-from redargue.reports.load import SingleRun
+from redargue.reports import SingleRun
 from redargue.reports.table import Column, Table, number
-from redargue.retrieval.tools.base import Search, Sources
+from redargue.retrieval.tools import Search, Sources
 from redargue.tasks import Answer, AnswerClaim
 
 

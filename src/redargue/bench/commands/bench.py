@@ -14,15 +14,14 @@ import typer
 from redargue.batch import Tally
 from redargue.bench import compare as comparison
 from redargue.bench.compare import ComparedSystem, Comparison
-from redargue.bench.datasets.base import Example, datasets, load
+from redargue.bench.datasets import Example, apply_as_of, datasets, load
 from redargue.bench.harness import BENCH, Bench, ClaimOutcome, read_bench_file, reopen
 from redargue.bench.judge import calibrate, calibration_tables, read_judged
 from redargue.bench.reports.charts import draw_frontier, frontier_table, require_drawing
 from redargue.bench.reports.page import print_comparison
 from redargue.bench.reports.publishing import publishable, write_tables
 from redargue.bench.system import System, require_evidence
-from redargue.bench.temporal import apply_as_of
-from redargue.cli.extensions import BenchGroup
+from redargue.cli.app import BenchGroup
 from redargue.cli.list import print_rows, usable
 from redargue.cli.options import read_models, read_settings
 from redargue.cli.output import exit_code, resumable

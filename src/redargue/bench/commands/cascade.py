@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from redargue.api import spec_of
 from redargue.assembly import method_of
 from redargue.batch import Tally
 from redargue.bench.commands.bench import BenchParameters, SampleParameters, bench_progress, drawn_examples
@@ -26,10 +27,9 @@ from redargue.errors import RecordError, UsageError
 from redargue.events import StageEnded
 from redargue.files import replacing
 from redargue.inputs.claims import label_set, split_mapping
+from redargue.methods.cascade import NEVER, STAGES, CascadeSettings
 from redargue.methods.cascade.fit import DELTA, Fit, FitRow, StageRow, Thresholds, lost, stop_of
-from redargue.methods.cascade.method import NEVER, STAGES, CascadeSettings
 from redargue.nli.aggregation import MIN_CONFIDENCE
-from redargue.playback import spec_of
 from redargue.reports.markdown import print_tables
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.runs.manifest import load_manifest

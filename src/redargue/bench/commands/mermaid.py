@@ -17,10 +17,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 import typer
 from pydantic import ValidationError
 
+from redargue.assembly import Parts
 from redargue.bench import compare as comparison
 from redargue.bench.commands.bench import show_comparison
-from redargue.bench.datasets.base import load
-from redargue.bench.datasets.mermaid_runs import MermaidRuns, labels_of_rows, rows_with_runs
+from redargue.bench.datasets import load
+from redargue.bench.datasets.files import MermaidRuns, labels_of_rows, rows_with_runs
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import Frozen, LabelSet, Meaning
@@ -30,14 +31,13 @@ from redargue.events import ClaimStarted, Decomposed
 from redargue.evidence import Omission, Passage, Recalled
 from redargue.files import make_folder
 from redargue.inputs.rows import Row, rows
-from redargue.memory.base import Finding, Recall, RememberResult
+from redargue.memory import Finding, Recall, RememberResult
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
-from redargue.parts import Parts
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.runs.record import Clock, read_events
 from redargue.sanitize import printable
 from redargue.spec import RunSpec
-from redargue.tasks.decompose import Decomposition
+from redargue.tasks.extract import Decomposition
 from redargue.tasks.step import Step, ToolCall
 
 

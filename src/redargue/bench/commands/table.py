@@ -13,15 +13,14 @@ import typer
 
 from redargue.batch import Tally
 from redargue.bench.commands.bench import Folder, bench_progress
-from redargue.bench.compare import read_results, score_outcomes
+from redargue.bench.compare import frontier, paired, read_results, row_of, score_outcomes
 from redargue.bench.harness import ClaimOutcome, reopen
 from redargue.bench.reports.charts import rescored_pairs
 from redargue.bench.reports.tables import published_table, rescored_table
-from redargue.bench.rescore import frontier, paired, row_of
 from redargue.bench.system import System
+from redargue.bench.tables import Paper, PublishedTable, find_table, papers
 from redargue.bench.tables.comparison import compare_models, compare_table
 from redargue.bench.tables.runner import Runner, TableChoice
-from redargue.bench.tables.schema import Paper, PublishedTable, find_table, papers
 from redargue.cli.options import read_settings
 from redargue.cli.output import FINISHED_WITH_ERRORS, exit_code, print_json, resumable
 from redargue.cli.parameters import (

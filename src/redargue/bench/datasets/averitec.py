@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
 
-from redargue.bench.datasets.base import Dataset, Example
+from redargue.bench.datasets import Dataset, Example
 from redargue.claims import AVERITEC
 from redargue.evidence import Passage
 from redargue.inputs.rows import Row, printable_value, rows

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redargue.bench.reports.load import BenchRun
+from redargue.bench.reports import BenchRun
 from redargue.bench.reports.tables import SYSTEM, key
 from redargue.claims import LabelSet, Meaning
 from redargue.errors import UsageError

@@ -7,10 +7,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redargue.bench.compare import ComparedSystem, Comparison
+from redargue.bench.compare import ComparedSystem, Comparison, Rescored
 from redargue.bench.reports.tables import BY_ROUND, SHARE, SYSTEM, by_round, key
-from redargue.bench.rescore import Rescored
-from redargue.bench.statistics.bootstrap import Interval, interval
+from redargue.bench.statistics import Interval, interval
 from redargue.errors import UsageError
 from redargue.registry import install
 from redargue.reports.table import DASH, Cell, Column, Table, letter, number

@@ -13,15 +13,13 @@ from markupsafe import Markup
 
 from redargue.bench.compare import RESULTS, Comparison
 from redargue.bench.harness import BENCH
-from redargue.bench.reports import publishing, tables
+from redargue.bench.reports import OTHERS_SHOWN, BenchRun, load_bench, publishing, tables
 from redargue.bench.reports.adjudication import Adjudicated, adjudication_tables, queue, read_back
 from redargue.bench.reports.charts import charts, frontier_table
-from redargue.bench.reports.load import OTHERS_SHOWN, BenchRun, load_bench
 from redargue.bench.reports.tables import rounds_table
 from redargue.errors import UsageError
-from redargue.reports.exchange import claim_reviews
-from redargue.reports.folders import Wanted
-from redargue.reports.html.debate import (
+from redargue.reports import Trace, traces
+from redargue.reports.debate import (
     DEBATES_BYTES,
     Passages,
     debate,
@@ -31,10 +29,11 @@ from redargue.reports.html.debate import (
     macro,
     within_bound,
 )
-from redargue.reports.load import Trace, traces
+from redargue.reports.exchange import claim_reviews
+from redargue.reports.folders import Wanted
 from redargue.reports.markdown import block, list_markdown, plain, print_tables, table_markdown, tables_markdown
+from redargue.reports.overview import settings
 from redargue.reports.render import OF_RUNS, as_json, dumped, table_json
-from redargue.reports.reproducibility import settings
 from redargue.reports.table import Table, letter
 from redargue.sanitize import counted, printable
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from redargue.bench.compare import Comparison
-from redargue.bench.reports import tables
+from redargue.bench.reports import BenchRun, tables
 from redargue.bench.reports.charts import frontier_table
-from redargue.bench.reports.load import BenchRun
 from redargue.bench.reports.tables import SYSTEM, gold_text, key, rounds_table
 from redargue.errors import UsageError
 from redargue.files import make_folder, replacing
-from redargue.reports.reproducibility import summarize_identity
+from redargue.reports.overview import summarize_identity
 from redargue.reports.table import Cell, Column, Link, Table, letter, number
 from redargue.sanitize import csv_cell
 

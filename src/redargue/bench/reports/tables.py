@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from redargue.bench.compare import ComparedSystem, Comparison, Pair, Prediction
-from redargue.bench.metrics.base import MetricValue
+from redargue.bench.datasets import TIMINGS
+from redargue.bench.metrics import MetricValue
 from redargue.bench.metrics.classification import Confusion
 from redargue.bench.scoring import Scores
 from redargue.bench.tables.comparison import ComparedTable
-from redargue.bench.temporal import TIMINGS
 from redargue.claims import FREE_TEXT, LabelSet
+from redargue.reports.overview import shortened_cell
 from redargue.reports.phrases import NO_ANSWER
-from redargue.reports.reproducibility import shortened_cell
 from redargue.reports.table import Cell, Column, Link, Table, letter, number
 from redargue.sanitize import counted
 

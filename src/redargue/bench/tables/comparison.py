@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from redargue.bench.metrics.base import MetricValue
+from redargue.bench.metrics import MetricValue
 from redargue.bench.system import System
+from redargue.bench.tables import NOT_HERE, PublishedRow, PublishedTable
 from redargue.bench.tables.measures import measure_cell
 from redargue.bench.tables.runner import Runner, required_systems
-from redargue.bench.tables.schema import NOT_HERE, PublishedRow, PublishedTable
 from redargue.claims import Frozen
 from redargue.methods.base import configure
-from redargue.retrieval.tools.base import tools
+from redargue.retrieval.tools import tools
 from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import AnyTask
 from redargue.tasks.query import WriteQuery

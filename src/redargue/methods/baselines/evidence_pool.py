@@ -15,8 +15,7 @@ from redargue.methods.base import Method, Roles, SearchSettings
 from redargue.methods.setting_types import Word
 from redargue.run import Run
 from redargue.tasks.base import Profile
-from redargue.tasks.documents import claim_section, documents
-from redargue.tasks.labels import label_definitions, subject_vars
+from redargue.tasks.sections import claim_section, documents, label_definitions, subject_vars
 
 SEARCHER = "searcher"
 

@@ -16,8 +16,8 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import Method, MethodSettings
 from redargue.tasks.answer import Answer, LabelReading, Quotations, quotes_field
 from redargue.tasks.base import Task, text_field
-from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.sections import claim_section, documents
 from redargue.verdicts import Verdict
 
 

@@ -14,11 +14,11 @@ from redargue.events import QueryWritten
 from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
-from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Out, Profile, Task, lines, list_bounds
-from redargue.tasks.documents import NumberedDocuments, as_of, claim_section, documents
 from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.sections import NumberedDocuments, as_of, claim_section, documents
+from redargue.tasks.template import read_examples, with_json_replies
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

@@ -1,4 +1,13 @@
-"""One search, and several answers to one question. ``like`` and ``calls`` match the calls of another method."""
+"""Several sampled answers to one question, after one search: self-consistency and best of n.
+
+Self-consistency (Wang et al., ICLR 2023, arXiv 2203.11171) takes the label that most answers give. Best-of-n sampling
+(as in Stiennon et al., 2020, arXiv 2009.01325) keeps the answer that its documents support best, by faithfulness (Es et
+al. 2023, as in Tool-MAD) instead of a trained reward; it has not been published for claims, and shows what Tool-MAD's
+score is worth without its debate.
+
+Both ask with the prompt of ``single-reader``. With ``like`` or ``calls`` they make as many calls as another method, so
+that both cost the same.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +17,18 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
+from redargue.events import Scored
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method, Roles, SearchSettings
 from redargue.methods.dry_run import usual_calls
+from redargue.methods.faithfulness import faithfulness, reasoning_of
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.score import CheckStatements, WriteStatements
+from redargue.verdicts import Verdict
 
 _SEARCHER = "searcher"
 
@@ -87,3 +101,77 @@ def majority(labels: Sequence[str | None]) -> str | None:
     """The most frequent label, among several the first; answers without a label do not vote."""
     votes = Counter(label for label in labels if label is not None)
     return votes.most_common(1)[0][0] if votes else None  # the first of equals, because a Counter keeps the order
+
+
+class SelfConsistency(SamplingMethod, name="self-consistency", settings=SamplingSettings):
+    """One search, n sampled answers, the most frequent label (2203.11171); n can match another method's calls."""
+
+    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
+    paper = (
+        "Wang, Wei, Schuurmans, Le, Chi, Narang, Chowdhery, Zhou: Self-Consistency Improves Chain of Thought Reasoning"
+        " in Language Models, 2022, arXiv 2203.11171"
+    )
+    graph = "searches -> answer xN -> majority"
+    asks = (AnswerClaim,)
+
+    async def check(self, claim: Claim) -> Verdict:
+        answers = await self.sample()
+        labels = tuple(answer.label for answer in answers)
+        label = majority(labels)
+        chosen = [index for index, answer in enumerate(answers) if answer.label == label]
+        self.keep_quotes_of(chosen, answers)
+        first = answers[chosen[0]]
+        return self.verdict(
+            label,
+            reason=first.text,
+            confidence=first.confidence,
+            decided_by="vote",
+            rounds=1,
+            round_labels=(labels,),
+        )
+
+
+class BestOfNSettings(SamplingSettings):
+    """Settings of ``best-of-n``: those of a method that samples answers."""
+
+    n: int = Field(default=10, ge=1, le=200)  # answers; each takes three calls
+
+
+class BestOfN(SamplingMethod, name="best-of-n", settings=BestOfNSettings):
+    """One search, n sampled answers, the most faithful kept; may match any method's calls (baseline)."""
+
+    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
+    paper = (
+        "Stiennon, Ouyang, Wu, Ziegler, Lowe, Voss, Radford, Amodei, Christiano: Learning to Summarize from Human"
+        " Feedback, 2020, arXiv 2009.01325"
+    )
+    graph = "searches -> (answer -> statements -> check) xN -> best"
+    asks = (AnswerClaim, WriteStatements, CheckStatements)
+    calls_per_answer = 3  # the answer, its statements, their check
+
+    def scored_text(self, answer: Answer) -> str:
+        return answer.text if self.settings.profile == "paper" else reasoning_of(answer.text, self.claim.text)
+
+    async def check(self, claim: Claim) -> Verdict:
+        """Scores the answers that have a label and keeps the best; among equals the first."""
+        answers = await self.sample()
+        labelled = [place for place, answer in enumerate(answers) if answer.label is not None]
+        results = await gather_or_cancel(
+            faithfulness(
+                self.readers[place],
+                claim.text,
+                self.scored_text(answers[place]),
+                self.passages,
+                round_=1,
+                profile=self.settings.profile,
+            )
+            for place in labelled
+        )
+        scores = dict(zip(labelled, results, strict=True))
+        for score in results:
+            self.run.emit(Scored(agent=score.agent, round=1, score=score))
+        best = max(labelled, key=lambda place: -1.0 if (value := scores[place].value) is None else value, default=0)
+        self.keep_quotes_of([best], answers)
+        kept = answers[best]
+        labels = tuple(answer.label for answer in answers)
+        return self.verdict_of(kept, decided_by="reader", rounds=1, round_labels=(labels,), scores=results)

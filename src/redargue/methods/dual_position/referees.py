@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeGuard
 from pydantic import Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from redargue.backends.base import Output
+from redargue.backends import Output
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
@@ -24,8 +24,8 @@ from redargue.methods.agent import Agent
 from redargue.methods.dual_position.tasks import STANCES, Position, Speech, evidence_of
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Out, Profile, Task, text_field
-from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.score import CompareTexts, RateTexts
+from redargue.tasks.sections import claim_section, documents
 from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]

@@ -12,7 +12,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import Argument, Quotations, quotes_field
 from redargue.tasks.base import Part, Profile, Task, Weight, lines, max_length, text_field
-from redargue.tasks.documents import claim_section, documents, sourced
+from redargue.tasks.sections import claim_section, documents, sourced
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
 Position = Literal["affirmative", "negative"]

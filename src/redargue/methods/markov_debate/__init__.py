@@ -18,13 +18,13 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, MethodSettings, Roles
 from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
-from redargue.methods.few_shot import read_examples
 from redargue.methods.gathering import gather_documents
 from redargue.methods.setting_types import Word
 from redargue.nli.backend import EmbeddedBackend, perform, write_argument
 from redargue.tasks.answer import Quotations
 from redargue.tasks.base import Task, text_field
-from redargue.tasks.documents import claim_section, documents
+from redargue.tasks.sections import claim_section, documents
+from redargue.tasks.template import read_examples
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
+from redargue.backends import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.claims import Frozen, LabelSet
 from redargue.errors import BadReply, ProviderError
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.decompose import Decomposition
+from redargue.tasks.extract import Decomposition
 from redargue.tasks.step import Step, label_in
 
 

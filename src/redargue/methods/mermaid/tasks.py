@@ -13,9 +13,8 @@ from redargue.nli.grammar import decompose
 from redargue.nli.next_step import next_step, passages_read
 from redargue.tasks.answer import Answer, LabelledTask
 from redargue.tasks.base import Profile, Task, lines
-from redargue.tasks.decompose import Decomposition
-from redargue.tasks.documents import NumberedDocuments, claim_section
-from redargue.tasks.labels import answer_conditions, answer_lines, quotation_rule
+from redargue.tasks.extract import Decomposition
+from redargue.tasks.sections import NumberedDocuments, answer_conditions, answer_lines, claim_section, quotation_rule
 from redargue.tasks.step import (
     ActionTool,
     LastStepReply,

@@ -18,9 +18,8 @@ from redargue.events import RoundEnded
 from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
-from redargue.methods.second_reading import OPPOSITE, read_quotes, why_unsettled
 from redargue.methods.setting_types import Word
-from redargue.methods.verdict_parts import distinct, side_of
+from redargue.methods.verdict_parts import OPPOSITE, distinct, read_quotes, side_of, why_unsettled
 from redargue.quotes import content_words
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask

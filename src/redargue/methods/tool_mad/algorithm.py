@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from redargue.backends.base import Stability
+from redargue.backends import Stability
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import first_error, gather_or_cancel
 from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored, TurnKept
@@ -16,15 +16,22 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
-from redargue.methods.tool_mad.scores import consistency, relevance, score_together
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, TOOL_MAD_PROFILES, ToolMadSettings
-from redargue.methods.tool_mad.tasks import CheckConsensus, ScoreAnswer, SummariseAbstract, WriteKeywords
+from redargue.methods.tool_mad.tasks import (
+    CheckConsensus,
+    ScoreAnswer,
+    SummariseAbstract,
+    WriteKeywords,
+    consistency,
+    relevance,
+    score_together,
+)
 from redargue.quotes import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.tasks.documents import document_key, document_numbers, numbers_of, sourced
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn, mean_confidence
 from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
+from redargue.tasks.sections import document_key, document_numbers, numbers_of, sourced
 from redargue.verdicts import Metric, Score, Verdict
 
 PassagesByTurn = Mapping[tuple[int, str], tuple[Passage, ...]]  # by round and agent

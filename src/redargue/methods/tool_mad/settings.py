@@ -6,10 +6,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from redargue.backends.base import Stability
+from redargue.backends import Stability
 from redargue.methods.base import MethodSettings
 from redargue.methods.setting_types import Word
-from redargue.methods.tool_mad.tasks import ScoreAnswer
+from redargue.methods.tool_mad.tasks import Noncommittal, RelevanceQuestions, ScoreAnswer
 from redargue.tasks.answer import LabelReading
 from redargue.tasks.base import AnyTask
 from redargue.tasks.score import (
@@ -21,10 +21,6 @@ from redargue.tasks.score import (
     WriteStatements,
 )
 from redargue.verdicts import Metric
-
-QUESTIONS = 3  # written per answer for its relevance
-Noncommittal = Literal["any", "all"]
-RelevanceQuestions = Literal["together", "samples", "requests"]
 
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
 TOOL_MAD_PROFILES: dict[str, dict[str, object]] = {

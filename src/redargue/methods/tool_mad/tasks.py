@@ -1,35 +1,39 @@
-"""Prompts that only Tool-MAD has: literature searches, summaries, agreement of free texts, both scores in one call.
-
-In the PubMedQA set-up keywords are taken from each query, three abstracts are retrieved and summarised, and the
-summaries replace the documents. The paper prints no prompts for this and uses a small summariser (``T26`` in
-docs/tool-mad.md); here both are tasks that any backend may perform.
-"""
+"""TODO"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import shorten
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
+from redargue.concurrency import gather_or_cancel
+from redargue.errors import BadReply
 from redargue.evidence import Passage
+from redargue.methods.agent import Agent
+from redargue.methods.faithfulness import share_supported
 from redargue.nli.backend import EmbeddedBackend, distinct_words, perform
 from redargue.nli.reader import sentences
-from redargue.tasks.base import Task, json_schema, lines, list_bounds, text_field
-from redargue.tasks.documents import documents
+from redargue.tasks.base import Profile, Task, json_schema, lines, list_bounds, text_field
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.score import (
     CheckedStatement,
     CheckedStatements,
     CheckStatements,
+    CompareTexts,
+    Question,
     Questions,
+    RateTexts,
     Statements,
+    WriteQuestion,
     WriteQuestions,
     WriteStatements,
 )
+from redargue.tasks.sections import documents
 from redargue.tasks.untrusted import wrap_untrusted
+from redargue.verdicts import Metric, Score
 
 MOST_KEYWORDS = 8  # catalogues want every word of a query to occur
 LONGEST_KEYWORD = 60  # characters
@@ -158,3 +162,109 @@ def _summarise(task: SummariseAbstract, backend: EmbeddedBackend) -> Summary:
         nearest = sorted(range(len(extract)), key=lambda index: -cosines[index])[: task.sentences]
         extract = tuple(extract[index] for index in sorted(nearest))
     return Summary(summary=" ".join(extract))
+
+
+TEMPERATURE = 0.3  # of ragas for several samples of one request
+
+QUESTIONS = 3  # written per answer for its relevance
+Noncommittal = Literal["any", "all"]
+RelevanceQuestions = Literal["together", "samples", "requests"]
+
+
+async def relevance(
+    agent: Agent,
+    claim: str,
+    answer: str,
+    *,
+    round_: int = 0,
+    noncommittal: Noncommittal = "any",
+    asked: RelevanceQuestions = "samples",
+    committal: bool = False,
+    profile: Profile = "hardened",
+) -> Score:
+    """Scores an answer against the claim: the mean cosine, in [-1, 1], or 0 for a ``noncommittal`` answer.
+
+    Undefined where every question is empty or could not be read.
+
+    Args:
+        asked: three questions in one reply, three samples of one request, or three requests as in ragas 0.3.0.
+        committal: whether the answer is known not to evade the question.
+    """
+    try:
+        questions = await _questions(agent, answer, round_, asked=asked, profile=profile)
+    except BadReply as error:
+        return _relevance(agent, round_, undefined=f"a reply could not be read: {error.what}")
+    rule: dict[str, Any] = {"noncommittal": noncommittal, "committal": committal}
+    return await _relevance_of(agent, claim, questions, round_=round_, **rule)
+
+
+async def score_together(
+    agent: Agent, task: ScoreAnswer, *, round_: int, noncommittal: Noncommittal, committal: bool
+) -> tuple[Score, Score]:
+    """Faithfulness and relevance from one call, which sees the claim, the label and the documents' numbers."""
+    try:
+        checked = await agent.perform(task, round_=round_)
+    except BadReply as error:
+        why = f"a reply could not be read: {error.what}"
+        return share_supported(agent, (), round_, why=why), _relevance(agent, round_, undefined=why)
+    questions = tuple(Question(question=text, noncommittal=checked.noncommittal) for text in checked.questions)
+    rule: dict[str, Any] = {"noncommittal": noncommittal, "committal": committal}
+    relevant = await _relevance_of(agent, task.claim.text, questions, round_=round_, **rule)
+    return share_supported(agent, checked.statements, round_), relevant
+
+
+def _relevance(agent: Agent, round_: int, value: float | None = None, **more: Any) -> Score:
+    return Score(metric=Metric.RELEVANCE, value=value, agent=agent.name, round=round_, **more)
+
+
+async def _relevance_of(
+    agent: Agent,
+    claim: str,
+    questions: tuple[Question, ...],
+    *,
+    round_: int,
+    noncommittal: Noncommittal,
+    committal: bool,
+) -> Score:
+    detail = tuple(f"{'noncommittal ' if q.noncommittal else ''}{q.question}" for q in questions)
+    texts = tuple(q.question for q in questions)
+    if not any(text.strip() for text in texts):
+        undefined = "no question could be written for the answer"
+        return _relevance(agent, round_, undefined=undefined, detail=detail)
+    flags = [bool(q.noncommittal) and not committal for q in questions]
+    if any(flags) if noncommittal == "any" else all(flags):
+        return _relevance(agent, round_, 0.0, detail=detail)
+    similarities = await agent.perform(CompareTexts(reference=claim, texts=texts), round_=round_)
+    return _relevance(agent, round_, _mean(similarities.values), detail=detail)
+
+
+async def consistency(agent: Agent, answer: str, documents: tuple[str, ...], *, round_: int = 0) -> Score:
+    """Mean cross-encoder score of an answer with each of its documents, in [0, 1] (ACL version, Eq. 7).
+
+    The paper neither names the cross-encoder nor says whether documents are joined (``T24``). Its authors load
+    ms-marco-MiniLM-L-6-v2 and apply a sigmoid. Here the embedded one gives the probability that a document decides what
+    the answer says.
+    """
+    score = Score(metric=Metric.CONSISTENCY, value=None, agent=agent.name, round=round_)
+    if not documents:
+        return score.model_copy(update={"undefined": "no document to be consistent with"})
+    rated = await agent.perform(RateTexts(reference=answer, texts=documents), round_=round_)
+    return score.model_copy(update={"value": _mean(rated.values)})
+
+
+async def _questions(
+    agent: Agent, answer: str, round_: int, *, asked: RelevanceQuestions, profile: Profile
+) -> tuple[Question, ...]:
+    if asked == "together":
+        written = await agent.perform(WriteQuestions(response=answer, profile=profile), round_=round_)
+        return tuple(Question(question=text, noncommittal=written.noncommittal) for text in written.questions)
+    if asked == "samples":
+        task = WriteQuestion(response=answer, profile=profile)
+        return await agent.sample(task, QUESTIONS, round_=round_, temperature=TEMPERATURE)
+    tasks = (WriteQuestion(response=answer, sample=sample, profile=profile) for sample in range(QUESTIONS))
+    return tuple(await gather_or_cancel(agent.perform(task, round_=round_) for task in tasks))
+
+
+def _mean(values: tuple[float, ...]) -> float:
+    """Rounded, so that a mean of 0.8, 0.8 and 0.8 does not pass a threshold of 0.8 by the last bit of a sum."""
+    return round(sum(values) / len(values), 9)

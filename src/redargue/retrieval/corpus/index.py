@@ -1,20 +1,25 @@
-"""Opens a corpus by its address.
-
-Another package adds a store by the scheme of its addresses, through the entry point ``redargue.corpus_stores``.
-"""
+"""TODO"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
+from redargue.claims import Frozen
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError
-from redargue.files import NO_ROOM, home, lock, make_folder
-from redargue.retrieval.corpus.base import Added, Corpus, Encoder, Entry, stores
-from redargue.retrieval.corpus.ingest import read_documents
+from redargue.files import NO_ROOM, home, lock, make_folder, make_private
+from redargue.registry import did_you_mean
+from redargue.retrieval.corpus import Added, Corpus, Encoder, Entry, stores
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.ingest import read_documents, without_repeated_ids
+from redargue.retrieval.corpus.sqlite import SqliteCorpus
 
 __all__ = ["Added", "Corpus", "Encoder", "Entry", "default_store", "open_corpus"]
 
@@ -110,3 +115,148 @@ def _write_starter(store: Path) -> None:
             documents.append(document.model_copy(update={"id": Path(document.path).stem, "path": ""}))
         corpus.add(documents)
     unfinished.replace(store)  # atomic: readers see a complete index or none
+
+
+class Synced(Frozen):
+    """The ids of documents that entered, changed and left."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]  # old and new ids of documents added under absolute paths
+    unchanged: int
+    kept: tuple[str, ...]  # of files that exist and could not be read
+    unreadable: tuple[tuple[str, str], ...]
+
+
+def sync_folder(
+    corpus: Corpus, folder: Path, *, empty: bool = False, progress: Callable[[Added], None] | None = None
+) -> Synced:
+    """Adds what is new or changed below a folder, then removes the documents whose files or rows are gone.
+
+    Ids are the paths of files relative to the folder, with slashes; documents that were added under their absolute
+    paths get these. Documents from elsewhere stay. An interrupted call is completed by the next. ``empty``: all
+    documents of the folder may leave.
+
+    Raises UsageError, and changes nothing, if the folder does not exist, holds no document that can be read while the
+    corpus has documents of it, or has an id that a document from elsewhere has.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"no folder {str(folder)!r}", hint=f"to remove its documents: redargue corpus rm {folder}")
+    root = Path(os.path.abspath(folder))
+    known = {entry.id: entry.path for entry in corpus.documents()}
+    mine = {id_ for id_, path in known.items() if path and Path(path).is_relative_to(root)}
+    seen: dict[str, bool] = {}  # whether it is new or changed
+    unreadable: list[UnreadableFile] = []
+
+    def entering() -> Iterator[Document]:
+        for document in without_repeated_ids(_relative_documents(root)):
+            if isinstance(document, UnreadableFile):
+                unreadable.append(document)
+                continue
+            if document.id in known and document.id not in mine:
+                what = f"{document.id!r} is also the id of a document from elsewhere: {known[document.id] or 'no file'}"
+                raise UsageError(what, hint="give the folder a corpus of its own: --store PATH")
+            seen[document.id] = document.id not in known or corpus.document(document.id).sha256 != document.sha256
+            yield document
+
+    for _ in entering():  # before anything is changed
+        pass
+    lost = {place for error in unreadable for place in (error.where, error.where.rpartition(":")[0])}
+    kept = {id_ for id_ in mine - set(seen) if known[id_] in lost}  # the file exists, but cannot be read
+    removed = mine - set(seen) - kept
+    if not seen and mine and not empty:
+        what = f"{str(folder)!r} has no document that can be read, and the corpus has {len(mine):,} of it"
+        raise UsageError(what, hint="is it the right folder, and is its disk there? To remove them all: --empty")
+    changed = tuple(id_ for id_, differs in seen.items() if differs and id_ in known)
+    renamed = {old: new for old in sorted(removed) if (new := _relative(old, known[old], root)) in seen}
+    added = tuple(id_ for id_ in seen if id_ not in known and id_ not in renamed.values())
+    unreadable.clear()
+    corpus.add(entering(), progress=progress)
+    if removed:
+        corpus.remove(sorted(removed))
+    return Synced(
+        added=added,
+        changed=changed,
+        removed=tuple(sorted(removed - set(renamed))),
+        renamed=tuple(renamed.items()),
+        unchanged=len(seen) - len(added) - len(changed) - len(renamed),
+        kept=tuple(sorted(kept)),
+        unreadable=tuple((error.where, error.what) for error in unreadable),
+    )
+
+
+def _relative_documents(root: Path) -> Iterator[Document | UnreadableFile]:
+    """The documents of a folder, with ids relative to it."""
+    for document in read_documents(root):
+        if isinstance(document, Document):
+            document = document.model_copy(update={"id": _relative(document.id, document.path, root)})
+        yield document
+
+
+def _relative(id_: str, path: str, root: Path) -> str:
+    """Ids that are paths, or start with one (``rows.jsonl:3``), without the folder; ids of rows stay as they are."""
+    if not path or not id_.startswith(path):
+        return id_
+    return Path(path).relative_to(root).as_posix() + id_.removeprefix(path)
+
+
+class CorpusVersion(Frozen):
+    """A saved version; ``saved`` is its time in ISO 8601, UTC, and ``revision`` what runs record of a corpus."""
+
+    name: str
+    saved: str
+    revision: str
+    documents: int
+
+
+def save(store: Path, name: str) -> str:
+    """Copies a corpus while it may be read; its revision. Raises UsageError if there is none, or the name is taken."""
+    path = _path(store, name)
+    if path.exists():
+        raise UsageError(f"there is a version {name!r} of {str(store)!r}", hint="choose another name")
+    new = path.with_suffix(".new")
+    with SqliteCorpus(store) as corpus:
+        corpus.require_complete()
+        make_folder(path.parent)
+        new.unlink(missing_ok=True)
+        make_private(new)
+        with closing(sqlite3.connect(new)) as copy:
+            corpus.copy_to(copy)
+        with SqliteCorpus(new) as saved:
+            revision = saved.revision
+    os.replace(new, path)
+    return revision
+
+
+def restore(store: Path, name: str) -> str:
+    """Replaces a corpus's content by a version's, in one step for its readers; the revision."""
+    path = _path(store, name)
+    if not path.exists():
+        hint = did_you_mean(name, [version.name for version in versions(store)])
+        raise UsageError(f"no version {name!r} of {str(store)!r}", hint=hint)
+    with SqliteCorpus(path) as version, SqliteCorpus(store, write=True) as corpus:
+        corpus.require_complete()
+        version.restore_into(corpus)
+        return corpus.revision
+
+
+def versions(store: Path) -> tuple[CorpusVersion, ...]:
+    """The versions of a corpus, newest first."""
+    found = []
+    for path in sorted(_folder(store).glob("*.db"), key=lambda path: path.stat().st_mtime, reverse=True):
+        with SqliteCorpus(path) as version:
+            saved = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+            count = len(version.documents())
+            found.append(CorpusVersion(name=path.stem, saved=saved, revision=version.revision, documents=count))
+    return tuple(found)
+
+
+def _folder(store: Path) -> Path:
+    return store.with_name(store.name + ".versions")
+
+
+def _path(store: Path, name: str) -> Path:
+    if not re.fullmatch(r"\w[\w.-]{0,99}", name, re.A):
+        raise UsageError(f"{name!r} cannot name a version", hint="use letters, digits, '.', '-' and '_'")
+    return _folder(store) / f"{name}.db"

@@ -14,9 +14,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import is_heading
-from redargue.retrieval.corpus.divided import joined_words, with_whole_sentences
 from redargue.retrieval.corpus.documents import headings_in
-from redargue.retrieval.corpus.running_lines import without_running_lines
+from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

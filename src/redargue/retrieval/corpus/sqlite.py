@@ -17,7 +17,7 @@ import numpy as np
 from redargue.errors import CorpusError
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.session import DIMENSIONS, Floats
-from redargue.retrieval.corpus.base import (
+from redargue.retrieval.corpus import (
     DEPTH,
     EXCERPT,
     Added,

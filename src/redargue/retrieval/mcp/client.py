@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.retrieval.mcp.connection import InProcess, McpServer, Target
+from redargue.retrieval.mcp import InProcess, McpServer, Target
 from redargue.retrieval.mcp.serving import TOOL_SERVERS, build_tool_server
 from redargue.retrieval.mcp.transports import LOOPBACK_HOSTS, TIMEOUT, Command, ServerAddress
-from redargue.retrieval.tools.base import Search, Sources
+from redargue.retrieval.tools import Search, Sources
 from redargue.retrieval.tools.online import clean, page_passage, parse_json, storable, web_address
 
 MAX_OBSERVATION = 20_000  # characters
@@ -60,7 +60,7 @@ class McpTool:
         await self.server.__aexit__(*error)
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """The tool's answer, a passage for each part; errors as in :class:`redargue.retrieval.tools.base.Action`."""
+        """The tool's answer, a passage for each part; errors as in :class:`redargue.retrieval.tools.Action`."""
         self._validate(arguments)
         async with search.account.request(usd=self.price) as receipt:
             receipt.pay(usd=self.price)

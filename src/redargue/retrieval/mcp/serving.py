@@ -21,10 +21,10 @@ from pydantic import Field
 from redargue.errors import RedargueError, UsageError
 from redargue.net.listening import UNCLEAR, PatientServer, unclear
 from redargue.registry import did_you_mean
-from redargue.retrieval.mcp.connection import require_sdk
+from redargue.retrieval.mcp import require_sdk
 from redargue.retrieval.mcp.transports import LOOPBACK_HOSTS
 from redargue.retrieval.mcp.wikipedia import WikipediaServer
-from redargue.retrieval.tools.base import Search, Sources
+from redargue.retrieval.tools import Search, Sources
 from redargue.retrieval.tools.literature import ArxivTool, PubmedTool, element_text
 from redargue.retrieval.tools.online import clean, dicts, web_address
 from redargue.retrieval.tools.web import GoogleTool

@@ -19,7 +19,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from redargue.errors import ProviderError
-from redargue.net.certificates import trusted
+from redargue.net.fetch import trusted
 from redargue.net.secrets import display_url
 from redargue.net.transport import LARGEST_ANSWER
 

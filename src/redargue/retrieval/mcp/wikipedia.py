@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from redargue.concurrency import gather_or_cancel
-from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools import Search
 from redargue.retrieval.tools.online import clean, dicts, storable, web_address
 from redargue.retrieval.tools.wikipedia import WikipediaTool
 

@@ -20,11 +20,11 @@ import numpy as np
 
 from redargue.evidence import Passage, cut_ends
 from redargue.nli.session import CrossEncoder
-from redargue.retrieval.corpus.base import WHOLE_LENGTH, Encoder, Hit, merged_passages, page_in
+from redargue.retrieval.corpus import WHOLE_LENGTH, Encoder, Hit, merged_passages, page_in
 from redargue.retrieval.corpus.documents import Chunk, chunks
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.ranking import RRF_K, fuse, nearest, ranked_by_words
-from redargue.retrieval.tools.base import Search, Sources, tools
+from redargue.retrieval.tools import Search, Sources, tools
 
 
 @tools.register("corpus")
@@ -138,7 +138,7 @@ _BY_WORDS = "passages found for the claim earlier, ranked by the words of the qu
 
 
 class FixedPassages:
-    """The passages of each claim, in the order of the claims; see :class:`redargue.retrieval.tools.base.PerClaim`.
+    """The passages of each claim, in the order of the claims; see :class:`redargue.retrieval.tools.PerClaim`.
 
     An ``encoder`` ranks by meaning as well as by words. ``whole``: a search returns all passages of the claim.
     """

@@ -12,7 +12,7 @@ from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.net.transport import HttpAnswer
 from redargue.retrieval.corpus.markup import mark_superscripts
-from redargue.retrieval.tools.base import Search, tools
+from redargue.retrieval.tools import Search, tools
 from redargue.retrieval.tools.online import (
     AbstractsTool,
     OnlineTool,

@@ -22,7 +22,7 @@ from redargue.evidence import Passage, Timing, timing
 from redargue.net.secrets import Secrets
 from redargue.net.transport import HttpAnswer, Service, Transport
 from redargue.retrieval.corpus.markup import superscript
-from redargue.retrieval.tools.base import Search, Sources
+from redargue.retrieval.tools import Search, Sources
 
 MAX_MESSAGE = 200  # characters of a service's error message
 MAX_TEXT, MAX_FIELD = 20_000, 500  # characters of a result's text, and of its title, publisher and date
@@ -69,7 +69,7 @@ class OnlineTool(ABC):
         return self.service.display_url
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        """At most ``k`` passages with distinct texts; see :meth:`redargue.retrieval.tools.base.Tool.search`."""
+        """At most ``k`` passages with distinct texts; see :meth:`redargue.retrieval.tools.Tool.search`."""
         text = self.prepare(query)
         if k < 1 or not text:
             return ()

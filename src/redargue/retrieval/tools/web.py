@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import HttpAnswer, Service, Transport
-from redargue.retrieval.tools.base import Search, Sources, tools
+from redargue.retrieval.tools import Search, Sources, tools
 from redargue.retrieval.tools.online import (
     OnlineTool,
     clean,

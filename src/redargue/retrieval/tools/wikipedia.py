@@ -17,7 +17,7 @@ from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.corpus.documents import SIZE, chunks
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, word_scores
-from redargue.retrieval.tools.base import Search, tools
+from redargue.retrieval.tools import Search, tools
 from redargue.retrieval.tools.online import OnlineTool, clean, dicts, storable, web_address
 
 _EXCERPT = 2 * SIZE  # characters of an excerpt, as in the corpus

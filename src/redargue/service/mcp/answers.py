@@ -22,14 +22,14 @@ from redargue.errors import UsageError
 from redargue.evidence import Passage, Quote, Side
 from redargue.injections import injection_in
 from redargue.net.fetch import PageFetcher
-from redargue.reports.load import CheckResult
+from redargue.reports import CheckResult
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.web_pages import read_page
 from redargue.sanitize import counted, link_address, shortened
 from redargue.service.checks import Check
 from redargue.service.entries import State
-from redargue.text.report import Outcome, Report, unchecked_reasons
+from redargue.text import Outcome, Report, unchecked_reasons
 from redargue.verdicts import ErrorInfo, Verdict, rounded_down
 
 _LONGEST = 1_500  # characters of a text; hosts give it to a model

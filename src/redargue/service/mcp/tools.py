@@ -29,20 +29,19 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from redargue.adapters.grounding import unanswerable
-from redargue.assembly import tools_setting, with_default_tool
+from redargue.assembly import Parts, tools_setting, with_default_tool
 from redargue.errors import RecordError, RedargueError, UsageError, problem_location, problem_of
 from redargue.methods.base import methods
 from redargue.net.fetch import PageFetcher
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
-from redargue.parts import Parts
 from redargue.reports.render import render
 from redargue.retrieval.corpus.index import open_store
 from redargue.retrieval.mcp.serving import with_readable_errors
 from redargue.sanitize import counted
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.context import ServiceSettings, caller_of
-from redargue.service.log import note
+from redargue.service.entries import note
 from redargue.service.mcp.answers import (
     Documents,
     FetchedDocument,
@@ -53,8 +52,7 @@ from redargue.service.mcp.answers import (
     tool_text,
 )
 from redargue.service.problems import UnknownCheck
-from redargue.service.requests import CheckRequest
-from redargue.service.rules import RequestRules
+from redargue.service.rules import CheckRequest, RequestRules
 from redargue.spec import DEFAULT_METHOD
 
 WAIT_S = 45.0  # several hosts end a tool call after 60 s

@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from redargue import events
 from redargue.claims import Frozen
+from redargue.reports import SingleRun
 from redargue.reports.annotated_text import WORST_FIRST
-from redargue.reports.html.debate import text_parts
-from redargue.reports.load import SingleRun
+from redargue.reports.debate import text_parts
 from redargue.reports.overview import by_risk, run_rows
 from redargue.reports.phrases import label_of
 from redargue.runs.budget import Budget, UsageCounter

@@ -21,14 +21,14 @@ from markupsafe import Markup
 
 from redargue import events, words
 from redargue.evidence import GapKind
-from redargue.reports.html import debate as reports
-from redargue.reports.html.debate import Line, Passages, debate, how_done, limits_of, line_writer, turn_id, verdict_view
-from redargue.reports.load import SingleRun
+from redargue.reports import SingleRun
+from redargue.reports import debate as reports
+from redargue.reports.debate import Line, Passages, debate, how_done, limits_of, line_writer, turn_id, verdict_view
 from redargue.runs.budget import Budget, UsageCounter
 from redargue.runs.manifest import RunManifest
 from redargue.sanitize import counted, printable, shortened
 from redargue.service.checks import Check
-from redargue.service.log import EventLine
+from redargue.service.entries import EventLine
 from redargue.verdicts import Usage, Verdict
 
 POLICY = (  # forms, because a check is started and stopped by one, without a script too

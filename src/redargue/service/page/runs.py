@@ -15,13 +15,12 @@ from fastapi import Depends, Request
 from markupsafe import Markup
 
 from redargue.errors import RedargueError
-from redargue.reports.load import SingleRun, load_run
+from redargue.reports import SingleRun, load_run
 from redargue.reports.phrases import cost, label_of
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.service.checks import Check
-from redargue.service.entries import read_entry
-from redargue.service.log import LogReader
+from redargue.service.entries import LogReader, read_entry
 from redargue.service.page.batch import BatchFrames, Filter
 from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, Frames, page_macro
 from redargue.verdicts import Verdict, total_usage

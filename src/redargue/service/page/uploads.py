@@ -18,7 +18,7 @@ from redargue.registry import install
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import file_types, read_file
 from redargue.sanitize import shortened
-from redargue.service.requests import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, ContextDocument
+from redargue.service.rules import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, ContextDocument
 
 LARGEST_FILE = 32_000_000  # bytes
 MOST_FILES = 200

@@ -16,10 +16,10 @@ from redargue.claims import Frozen, Meaning
 from redargue.evidence import Quote, Side
 from redargue.reports import markdown
 from redargue.sanitize import counted, link_address, printable, shortened
-from redargue.service.log import note
+from redargue.service.entries import note
 from redargue.service.proxy.checker import Checked
 from redargue.service.proxy.settings import Plan, UnreadContexts
-from redargue.text.report import CheckedClaim, Outcome, outcome
+from redargue.text import CheckedClaim, Outcome, outcome
 from redargue.verdicts import Usage, Verdict, total_usage
 
 _LISTED = 50  # sentences in a header

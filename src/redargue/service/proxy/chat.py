@@ -12,9 +12,18 @@ from typing import Any, ClassVar
 
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.contexts import content_text
-from redargue.service.proxy.dialect import Dialect, Key, Payload, StreamStep, as_list, ends_a_sentence
+from redargue.service.proxy.dialect import (
+    Dialect,
+    Key,
+    Payload,
+    SseEvent,
+    StreamStep,
+    as_list,
+    data_event,
+    ends_a_sentence,
+    event_of,
+)
 from redargue.service.proxy.shapes import CHAT, CHOICE, CHUNK_CHOICE, Shape
-from redargue.service.proxy.sse import SseEvent, data_event, event_of
 
 _OURS = ("annotations", "redargue")  # keys that only one delta of a choice may have
 _HEAD = ("id", "object", "created", "model", "system_fingerprint")

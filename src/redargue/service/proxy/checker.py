@@ -18,23 +18,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
+from redargue.assembly import Parts
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
-from redargue.parts import Parts
 from redargue.runs.budget import Budget, Cost
+from redargue.service.guard import Turns
 from redargue.service.keys import DayBudget, KeyBudget
-from redargue.service.pool import Turns
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.service.proxy.structured import begins, structure_of
-from redargue.service.requests import RunChoices
-from redargue.service.rules import RequestRules
+from redargue.service.rules import RequestRules, RunChoices
 from redargue.spec import RunSpec
-from redargue.text.grounder import Grounder, check_sentence
-from redargue.text.report import CheckedClaim
+from redargue.text import CheckedClaim
+from redargue.text.grounder import BEFORE, Grounder, Segmenter, check_sentence
 from redargue.text.segment import MAX_LENGTH, Sentence
-from redargue.text.stream import BEFORE, Segmenter
 from redargue.text.verification import CONCURRENCY
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier

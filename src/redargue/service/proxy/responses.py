@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from redargue.service.proxy.block import CheckBlock, citations
-from redargue.service.proxy.dialect import Dialect, Key, Payload, StreamStep, as_list
+from redargue.service.proxy.dialect import Dialect, Key, Payload, SseEvent, StreamStep, as_list, data_event
 from redargue.service.proxy.shapes import RESPONSE, STREAM_EVENT
-from redargue.service.proxy.sse import SseEvent, data_event
 
 _REFUSAL = "refusal"
 _DELTA, _TEXT_DONE = "response.output_text.delta", "response.output_text.done"

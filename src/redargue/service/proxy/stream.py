@@ -9,9 +9,17 @@ from dataclasses import dataclass, field
 from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, footnotes, unchecked_block, without_text
 from redargue.service.proxy.checker import AnswerCheck, Readers
 from redargue.service.proxy.contexts import may_be_shown
-from redargue.service.proxy.dialect import Dialect, Key, StreamStep, ends_a_sentence
+from redargue.service.proxy.dialect import (
+    Dialect,
+    Key,
+    SseEvent,
+    StreamStep,
+    comment,
+    ends_a_sentence,
+    event_of,
+    events_of,
+)
 from redargue.service.proxy.settings import Plan
-from redargue.service.proxy.sse import SseEvent, comment, event_of, events_of
 
 _LAST = ("response.completed", "response.incomplete", "response.failed", "error")  # types of events
 ENDS_EARLY = "it is over, and no event ends its text"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from redargue.text.grounder import Segmenter
 from redargue.text.segment import Sentence
-from redargue.text.stream import Segmenter
 
 _FENCE = r"\s*(?:```\w*\s+)?"
 _BEGUN = re.compile(_FENCE + r'(?:\{\s*["}]|\[\s*[\[{"])')

@@ -18,7 +18,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Service, Transport
 from redargue.sanitize import shortened
 from redargue.service.problems import openai_error
-from redargue.service.proxy.sse import compact_json
+from redargue.service.proxy.dialect import compact_json
 
 Headers = Sequence[tuple[str, str]]
 

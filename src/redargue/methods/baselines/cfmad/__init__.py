@@ -19,8 +19,7 @@ from redargue.methods.base import Roles, SearchSettings
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool, label_question
 from redargue.tasks.answer import AnswerClaim, Argument, LabelledTask
 from redargue.tasks.base import Task, lines
-from redargue.tasks.documents import claim_section, documents
-from redargue.tasks.labels import label_definitions, subject_vars
+from redargue.tasks.sections import claim_section, documents, label_definitions, subject_vars
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

@@ -22,16 +22,16 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod, plain_texts
 from redargue.methods.baselines.small_models import new_queries
-from redargue.methods.few_shot import read_examples
 from redargue.methods.gathering import merged
 from redargue.nli import claim_filter
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Task, list_bounds, text_field
-from redargue.tasks.documents import claim_section
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.score import CompareTexts, RateTexts
+from redargue.tasks.sections import claim_section
+from redargue.tasks.template import read_examples
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

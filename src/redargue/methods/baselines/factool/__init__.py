@@ -20,9 +20,9 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
-from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
 
 _SEARCHER = "searcher"

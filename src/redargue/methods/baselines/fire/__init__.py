@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from redargue.backends.base import Output
+from redargue.backends import Output
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply

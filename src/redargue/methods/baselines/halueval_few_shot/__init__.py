@@ -17,9 +17,9 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Roles, SearchSettings
 from redargue.methods.baselines.factuality import ClosedBook
-from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer, LabelledTask, Piece
-from redargue.tasks.documents import documents
+from redargue.tasks.sections import documents
+from redargue.tasks.template import read_examples
 from redargue.tasks.untrusted import wrap_untrusted
 
 HaluevalTask = Literal["qa", "dialogue", "summarization"]

@@ -19,15 +19,14 @@ from redargue.events import Judged, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.methods.few_shot import read_examples, with_json_replies, with_labels
 from redargue.methods.setting_types import Word
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks import answer as answer_task
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Profile, Task, lines, text_field
-from redargue.tasks.documents import claim_section, document
-from redargue.tasks.labels import label_definitions, subject_vars
 from redargue.tasks.query import OtherAnswer
+from redargue.tasks.sections import claim_section, document, label_definitions, subject_vars
+from redargue.tasks.template import read_examples, with_json_replies, with_labels
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

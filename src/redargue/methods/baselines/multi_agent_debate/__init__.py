@@ -18,8 +18,8 @@ from redargue.methods.baselines.evidence_pool import DebatePrompt, EvidencePool,
 from redargue.methods.baselines.sampling import majority
 from redargue.tasks.answer import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, Exchange
-from redargue.tasks.labels import label_names
 from redargue.tasks.query import OtherAnswer
+from redargue.tasks.sections import label_names
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

@@ -23,15 +23,15 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import Method, Roles, SearchSettings
 from redargue.methods.baselines.program_fc.program import Program, ProgramFunction, ProgramStep, parse_program
 from redargue.methods.baselines.small_models import clauses_of, likeliest, quotes_for
-from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import side_of
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.quotes import find_quotes
 from redargue.tasks.answer import Quotations, quoted, quotes_field
 from redargue.tasks.base import AnyTask, Profile, Task, text_field
-from redargue.tasks.documents import as_of, documents
 from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.sections import as_of, documents
+from redargue.tasks.template import read_examples, with_json_replies
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

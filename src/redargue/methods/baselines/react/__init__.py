@@ -20,14 +20,13 @@ from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
-from redargue.methods.few_shot import read_examples, with_labels
 from redargue.methods.verdict_parts import sent_back
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.nli.next_step import next_step
 from redargue.retrieval.corpus.documents import sentence_spans
-from redargue.tasks.documents import NumberedDocuments, claim_section
-from redargue.tasks.labels import answer_lines, quotation_rule
+from redargue.tasks.sections import NumberedDocuments, answer_lines, claim_section, quotation_rule
 from redargue.tasks.step import ActionTool, PastStep, Step, StepTask, ToolCall
+from redargue.tasks.template import read_examples, with_labels
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

@@ -16,9 +16,9 @@ from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.baselines.evidence_pool import DebatePrompt, EvidencePool, OnEvidence, PoolSettings, stated_label
-from redargue.methods.few_shot import read_examples, with_labels
 from redargue.tasks.answer import Answer, Quotations, quotes_field
 from redargue.tasks.base import AnyTask, Task, lines, text_field
+from redargue.tasks.template import read_examples, with_labels
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

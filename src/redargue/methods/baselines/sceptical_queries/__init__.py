@@ -11,8 +11,8 @@ from redargue.methods.baselines.factuality import plain_texts
 from redargue.methods.baselines.small_models import new_queries
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.base import Task, list_bounds
-from redargue.tasks.documents import claim_section
 from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.sections import claim_section
 
 
 class Queries(Frozen):

@@ -22,11 +22,11 @@ from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines import grounding
 from redargue.methods.baselines.grounding import Grounded, found_in
 from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, quotes_for
-from redargue.methods.few_shot import read_examples
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.answer import Answer, Quotations, quoted, quotes_field
 from redargue.tasks.base import AnyTask, Profile, Task, text_field
-from redargue.tasks.documents import NumberedDocuments
+from redargue.tasks.sections import NumberedDocuments
+from redargue.tasks.template import read_examples
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

@@ -23,7 +23,7 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.session import Floats
-from redargue.retrieval.corpus.base import DEPTH, EXCERPT, Corpus, Hit, Hits
+from redargue.retrieval.corpus import DEPTH, EXCERPT, Corpus, Hit, Hits
 from redargue.retrieval.corpus.documents import Document, Prepared, digest
 from redargue.retrieval.corpus.milvus.client import MilvusConnection, MilvusRow
 from redargue.retrieval.corpus.ranking import (

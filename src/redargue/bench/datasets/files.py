@@ -1,15 +1,16 @@
-"""User-supplied claims: a CSV, TSV or JSON-lines file with a mapping of its columns."""
+"""TODO"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from redargue.bench.datasets.base import Dataset, Example
+from redargue.bench.datasets import Dataset, Example
 from redargue.claims import FEVER, LabelSet, Meaning
 from redargue.evidence import Passage
-from redargue.inputs.claims import check_roles, label_set, split_mapping
+from redargue.inputs.claims import HOVER, SCIFACT, TRUE_FALSE, check_roles, label_set, split_mapping
 from redargue.inputs.rows import Row, printable_value, rows, table_rows, unpacked_suffix
 
 COLUMN_ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as_of")
@@ -66,3 +67,66 @@ def _gold(row: Row, field: str, labels: LabelSet) -> str:
         return name
     hint = "give the meanings of the column's words: --labels true=SUPPORTS,false=REFUTES,unclear=NEI"
     raise row.field_error(field, f"one of {', '.join(labels.names)}", hint=hint)
+
+
+class FireDataset(Dataset, name="fire"):
+    """Reads the JSON lines; ids are row numbers."""
+
+    about = "claims binarised as in FIRE and MERMAID (mbzuai-nlp/fire)"
+    labels = TRUE_FALSE
+    metric = "macro-f1"
+
+    def read(self, path: Path) -> Iterator[Example]:
+        yield from map(self.example, rows(path))
+
+
+class Snapshots(FireDataset, name="snapshots"):
+    """Reads the passages too; a passage's rank is its position among those of its query."""
+
+    about = "claims with frozen evidence: what real searches returned (shared data)"
+
+    def read(self, path: Path) -> Iterator[Example]:
+        for row in rows(path):
+            yield self.example(row, passages=tuple(_passages(row)))
+
+
+def _passages(row: Row) -> Iterator[Passage]:
+    ranks: Counter[str] = Counter()
+    for fields in row.children("passages"):
+        query = fields.optional("query")
+        ranks[query] += 1
+        metadata = {name: fields.optional(name) for name in ("title", "url", "publisher")}
+        yield Passage(text=printable_value(fields.text("text")), **metadata, query=query, rank=ranks[query])
+
+
+class MermaidRuns(Dataset, name="mermaid-runs"):
+    """Reads a JSON list and skips rows without a run; the label set is that of HoVer, SciFact or FIRE's files."""
+
+    about = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
+    labels = TRUE_FALSE
+    metric = "macro-f1"
+
+    def read(self, path: Path) -> Iterator[Example]:
+        all_rows = tuple(rows(path))
+        labels = labels_of_rows(all_rows)
+        for row in rows_with_runs(all_rows):
+            name = row.key("uid") if "uid" in row.fields else str(row.number)
+            yield self.example(row, id=name, claim=row.claim("claim", labels=labels))
+
+
+def rows_with_runs(all_rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Returns the rows with a run; raises UsageError if there are none."""
+    found = tuple(row for row in all_rows if row.fields.get("react_trace") is not None)
+    if not found:
+        raise all_rows[0].field_error("react_trace", "a run in at least one row")
+    return found
+
+
+def labels_of_rows(all_rows: Sequence[Row]) -> LabelSet:
+    """Returns the label set that contains the labels of all rows; raises UsageError if there is none."""
+    for labels in (HOVER, SCIFACT):
+        if all(Row.as_label(row.fields.get("label"), labels) for row in all_rows):
+            return labels
+    for row in all_rows:
+        row.label("label", TRUE_FALSE)  # raises for any other label
+    return TRUE_FALSE

@@ -1,9 +1,4 @@
-"""What happened to one claim, arranged for a page: passages, rounds, turns, the judge.
-
-The pages: what their templates show, within a bound on the size of a file.
-
-The Jinja environment: every value is escaped, an undefined one is an error, control characters are removed.
-"""
+"""TODO"""
 
 from __future__ import annotations
 
@@ -18,18 +13,16 @@ from jinja2.ext import Extension
 from markupsafe import Markup
 
 from redargue import events, words
-from redargue.backends.base import Stability
+from redargue.backends import Stability
 from redargue.claims import FREE_TEXT, Meaning
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.base import Layout
 from redargue.methods.strangers import recorded_method
-from redargue.reports import annotated_text, phrases, reproducibility
+from redargue.reports import CLAIMS_SHOWN, SingleRun, Trace, annotated_text, overview, phrases, traces
 from redargue.reports.folders import further_tables
-from redargue.reports.load import CLAIMS_SHOWN, SingleRun, Trace, traces
-from redargue.reports.overview import by_risk, counts_text, date_text, run_rows, title_of
+from redargue.reports.overview import by_risk, counts_text, date_text, run_rows, run_table, title_of
 from redargue.reports.phrases import NO_ANSWER
-from redargue.reports.reproducibility import run_table
 from redargue.reports.table import Cell, Column, letter
 from redargue.runs.manifest import RunManifest
 from redargue.sanitize import counted, link_address, printable
@@ -319,9 +312,9 @@ def limits_of(manifest: RunManifest) -> Mapping[Metric, float]:
 
 def how_done(run: SingleRun) -> dict[str, object]:
     return {
-        "command_lines": (reproducibility.replay_command(run),),
-        "facts": reproducibility.run_facts(run),
-        "settings": reproducibility.settings(run.manifest),
+        "command_lines": (overview.replay_command(run),),
+        "facts": overview.run_facts(run),
+        "settings": overview.settings(run.manifest),
     }
 
 
