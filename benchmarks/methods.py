@@ -165,8 +165,10 @@ def _entry(name: str, figure: dict[str, Any] | None) -> str:
 
 
 def _paragraph(kind: type[Method]) -> str:
-    """What the method's file says of it."""
-    return inspect.cleandoc(sys.modules[kind.__module__].__doc__ or "").replace("``", "`")
+    """What the method's file says of it; if several methods share the file, what the method says of itself."""
+    shared = sum(methods[name].__module__ == kind.__module__ for name in ours()) > 1
+    described = kind if shared else sys.modules[kind.__module__]
+    return inspect.cleandoc(described.__doc__ or "").replace("``", "`")
 
 
 def _deviation(row: Deviation) -> str:

@@ -1,4 +1,7 @@
-"""TODO"""
+"""The public functions that verify a claim, stream its events, or replay a recorded run.
+
+A replay needs the record alone: no model, no tool, no network.
+"""
 
 from __future__ import annotations
 

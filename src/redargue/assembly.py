@@ -1,4 +1,7 @@
-"""TODO"""
+"""Makes the parts of a run (method, backend, memory, tools) from its :class:`~redargue.spec.RunSpec`.
+
+:class:`Parts` are objects that a run uses instead of making them.
+"""
 
 from __future__ import annotations
 

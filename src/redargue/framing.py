@@ -1,4 +1,13 @@
-"""TODO"""
+"""Words and sentences beside a quotation that deny it or call it false.
+
+In the quotation's own sentence: "it is not true that", "… is a myth". Only words next to the quotation count, in its
+own sentence; a denial further away is left to the reader. The texts are those that :mod:`redargue.quotes` compares:
+typography is unified, and white space is kept only between words.
+
+Beside it: "Myth 3: …", "… That is a common misconception.", "Verdict: false". The sentence or heading right before and
+right after is read, and after a heading such as "Claim" the verdict that follows it. Only what refers to the quotation
+counts ("this claim is false"): a denial of something else does not.
+"""
 
 from __future__ import annotations
 

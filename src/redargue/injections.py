@@ -1,4 +1,14 @@
-"""TODO"""
+"""Guards against passages that address a model: finds them, and keeps what they ask for out of requests.
+
+An injection is an order, a role, or an answer in the form of a reply. The patterns of ``injections.toml`` find only
+what resembles them; a passage without a finding is not thereby safe (``python -m benchmarks injections`` counts texts
+that they were not written for). They are narrow, because a false alarm takes evidence away
+(``tests/attacks/test_injections.py``).
+
+A page may tell a model to fetch its author's address, or to put another document into a query. What may leave: the
+claim, words of the model's own, addresses of the claim and of search results, short quotations, and again what was sent
+before: services repeat the query in their answer.
+"""
 
 from __future__ import annotations
 

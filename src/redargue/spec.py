@@ -1,7 +1,7 @@
 """The description of a run: for the command line, ``redargue.toml``, Python, services, workers, benches and records.
 
-:class:`RunSpec` holds values that can be written as JSON. :class:`~redargue.assembly.Parts` holds objects to use instead
-of making them from those values (:mod:`redargue.assembly`).
+:class:`RunSpec` holds values that can be written as JSON. :class:`~redargue.assembly.Parts` holds objects to use
+instead of making them from those values (:mod:`redargue.assembly`).
 """
 
 from __future__ import annotations

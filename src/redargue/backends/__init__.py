@@ -1,4 +1,7 @@
-"""TODO"""
+"""The protocol of backends, which perform tasks, with their calls and replies.
+
+The backend of a replay performs none: every reply is in the record.
+"""
 
 from __future__ import annotations
 

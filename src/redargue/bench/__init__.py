@@ -1,4 +1,4 @@
-"""TODO"""
+"""Measuring: data sets, metrics, statistics, runs, reports; needs the extra ``lab`` (scipy and nltk)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""TODO"""
+"""Compares systems on one sample, and each pair of them on the same claims; computed from records alone.
+
+Two recorded systems can also be computed as a cascade: what it would have cost and said if the second had been asked
+only where the first is not sure. No model is called: labels, confidences and costs are those of the records. Both
+systems have to have seen the same claims, which are matched by their text; a label of the first counts as the second's
+label of the same meaning.
+"""
 
 from __future__ import annotations
 

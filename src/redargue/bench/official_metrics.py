@@ -1,4 +1,7 @@
-"""TODO"""
+"""The official metric of each data set, by the name that the data set gives (``Dataset.metric``).
+
+Quotations are located in the sentences of the data set's corpus first, as these metrics compare sentences.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO"""
+"""Scores verdicts against examples: metrics with intervals, costs, and the data set's official metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""TODO"""
+"""The command ``redargue``, and its commands: listed by name, imported when they are used.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 finished, 1 a gate set by the user failed, 2 usage or
+configuration, 3 some claims ended in errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted, 141
+the reader of stdout left, as ``| head`` does.
+
+A package adds a command through an entry point; ``bench …`` adds it to the group::
+
+    [project.entry-points."redargue.commands"]
+    "my-command" = "my_package.commands:my_command"
+
+The entry is a function as Typer reads it (its parameters are the options, its docstring is the help), or a
+:class:`typer.Typer` with the commands of a group.
+"""
 
 from __future__ import annotations
 

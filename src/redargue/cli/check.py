@@ -1,4 +1,7 @@
-"""TODO"""
+"""``redargue check`` verifies a claim, a file of claims, or a text; ``redargue estimate`` says what that would cost.
+
+``redargue ground`` verifies and reports its text by the same functions.
+"""
 
 from __future__ import annotations
 

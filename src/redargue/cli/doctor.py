@@ -1,4 +1,4 @@
-"""TODO"""
+"""``redargue doctor``: checks the installation and the endpoint, and says how to fix what is missing."""
 
 from __future__ import annotations
 

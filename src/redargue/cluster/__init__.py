@@ -1,4 +1,14 @@
-"""TODO"""
+"""Batches that several workers share: their job in the ledger, and the limits of all workers.
+
+The job is the configuration of the batch. All workers of a batch share one budget, all workers of a ledger one rate
+limiter.
+
+A worker's row stores what it has reserved and spent. A reservation locks the batch and sums all rows. A commit can only
+lower the sum of reserved and spent amounts, so it needs no lock. The reservations of an expired worker count as spent.
+
+A service's row stores when its next request and its next token are due (generic cell rate algorithm), and until when it
+is paused. The simultaneous requests of a worker reserve their slots in one transaction.
+"""
 
 from __future__ import annotations
 

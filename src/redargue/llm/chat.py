@@ -1,4 +1,7 @@
-"""TODO"""
+"""Performs tasks with language models: at OpenAI-compatible endpoints, and what all such backends share.
+
+Shared are the prompts, parsing, one repair of a reply, and the small models that compare texts.
+"""
 
 from __future__ import annotations
 

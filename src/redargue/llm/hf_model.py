@@ -1,4 +1,14 @@
-"""TODO"""
+"""A local causal language model, and a reply that is generated piece by piece.
+
+The model generates free text and chooses among options by likelihood; code inserts the rest. The text is tokenised as a
+whole after each step, so that the tokens are those of a text that the model wrote alone; the cache keeps the common
+prefix.
+
+Attention is scaled by confidence after the softmax (Yoffe et al., "DebUnc", 2024). While an agent generates, in every
+layer and head the attention to each other agent's text is multiplied by that agent's weight, then all these texts
+together are rescaled to their previous total. The factor differs by layer, head and position, so no mask added before
+the softmax can express it. Attention within the prompt is unchanged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""TODO"""
+"""Parses the JSON object in a reply, and function calls.
+
+Parsing is strict: text quoted from a page must never be taken for the reply.
+
+In the paper an agent replies with one JSON object (MERMAID, appendix A.2). Here each tool is a function with a JSON
+schema, and one more function gives the answer. Earlier steps are sent as text, as in the paper, because endpoints
+refuse conversations that contain broken calls or calls that they have not signed.
+
+A step is one action: Algorithm 1 counts steps, and the paper's tables count calls. Of several calls in a reply only the
+first is made; the agent is shown the others as not made.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""TODO"""
+"""Renders tasks as messages, with the user's prompts where there are some, and parses replies.
+
+Replies are requested as a JSON object, in the paper's own form ("plain"), or as function calls
+(:mod:`redargue.llm.parsing`). Parsing is strict: missing, mistyped and ambiguous values are errors.
+
+``DIR/AnswerClaim.txt`` replaces the task's prompt. It is a text like the shipped ones (:mod:`redargue.tasks.template`):
+``{claim}``, ``{document}`` and so on are filled with the task's input, and a part ``[system]`` is the system message;
+all others are the user's message, in their order. Replies are parsed in the papers' form: the label on the last line,
+the query in brackets.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """The parts of a verdict that come from quotations and searches, and what it may say without them.
 
 What an answer for or against a claim lacks that quotes nothing that can carry it (hardened).
+
+A verdict is looked at a second time before it ends a claim: what it lacks, and the small reader's view of what it
+quotes.
 """
 
 from __future__ import annotations

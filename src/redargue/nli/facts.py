@@ -1,4 +1,12 @@
-"""TODO"""
+"""The values of a sentence, each with the words of its own part, and the things that a number only names.
+
+A part is a clause or a listed item. In "the north plant employs 210 and the south plant 340", 340 has the words "south
+plant" of its own and takes "employs" from the part before. No grammar is parsed. Words that either of two values may
+have are unclear.
+
+In "Room 12", "Flight KL 204" or "warehouse number 777" the number is a name and not a value: a sentence about Room 14
+says nothing about Room 12, whatever it says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""TODO"""
+"""The readers that a user has added: one folder each in ``models`` under redargue's home.
+
+``reader.json`` says where the model is and how it is read, ``fit.json`` what ``redargue models fit`` fitted. The
+model's files stay where they are. A model is tried before it is added.
+
+From the Hugging Face hub only weights in safetensors are downloaded, and no code.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO"""
+"""What happened to one claim, arranged for a page: passages, rounds, turns, the judge.
+
+Pages have a bound on the size of a file. In their Jinja environment every value is escaped, an undefined one is an
+error, and control characters are removed.
+"""
 
 from __future__ import annotations
 

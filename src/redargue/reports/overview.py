@@ -1,4 +1,7 @@
-"""TODO"""
+"""Overviews of a run: the claims of a text by risk, the table of claims, and how to reproduce the run.
+
+By risk is for an editor: each claim is beside its nearest sentence and what differs between them.
+"""
 
 from __future__ import annotations
 

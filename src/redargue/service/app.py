@@ -1,4 +1,8 @@
-"""TODO"""
+"""The application, routers over one store of checks, and the server that runs it.
+
+``redargue serve`` runs all routers; ``redargue view`` the page alone, for the user of this machine. uvicorn serves
+both; open streams end as soon as the process is asked to stop.
+"""
 
 from __future__ import annotations
 

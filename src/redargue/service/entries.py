@@ -1,4 +1,8 @@
-"""TODO"""
+"""What the service stores beside a run (``check.json``), the lines of a run's log, and the log of requests.
+
+An entry is the request, its owner and how it ended. A run's log is read while another part of the program, or another
+process, appends to it. The log of requests has route, status, duration, check and outcome; never a text or a key.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""TODO"""
+"""Routes of checks (start, find, stop, follow, report) and of the service's own state.
+
+The state: whether the service lives, can take checks, and what it counted.
+"""
 
 from __future__ import annotations
 

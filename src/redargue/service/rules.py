@@ -1,4 +1,10 @@
-"""TODO"""
+"""What a request may ask for and decide.
+
+It asks for one claim or one text, with the documents and the method to check it with. It may decide the method, its
+settings and search tools within the operator's, and a lower budget.
+
+Every route of the service and the MCP server go through these rules, so that none of them allows more than another.
+"""
 
 from __future__ import annotations
 

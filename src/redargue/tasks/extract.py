@@ -1,4 +1,9 @@
-"""TODO"""
+"""Extracts the claims of a text, marks its sentences that are mere opinion, and decomposes a claim.
+
+Extraction follows FacTool's (under 15 words, no pronouns) and the removal of the subjective parts of a dialogue (Sun et
+al. 2024; DPD's gatherer). A model sees numbered sentences and names the sentence that makes a claim, so the offsets of
+claims are exact whatever it writes. A claim is decomposed into triplets and topics (MERMAID, appendix A.1).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO"""
+"""Sections of prompts: the claim, its labels and when each applies, and the documents.
+
+Labels are explained in the claim's own terms. Documents are numbered, with their publishers and dates, each fenced. The
+excerpts of one document are one text: in its order, each sentence once, with what is left out between them.
+"""
 
 from __future__ import annotations
 

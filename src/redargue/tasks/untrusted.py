@@ -1,4 +1,16 @@
-"""TODO"""
+"""Untrusted text in prompts, which must not be obeyed: marked in tasks, fenced where a prompt is rendered.
+
+A task marks each piece of text that came from a claim, a document, a tool or another agent. The marks are Unicode
+noncharacters, which no interchanged text contains; they leave a task only through :func:`fence_marked` or
+:func:`strip_marks`, so that no model, event or record sees them.
+
+A rendered prompt has plain fences, ``<data>``. :func:`name_fences` gives those of a request a word that no author of a
+page can foresee, because it depends on a secret, right before it is sent; keys and fingerprints do not depend on it.
+
+Chat templates mark roles, turns and tool calls by tokens. A server may read them in a message's text, too; a page that
+contains them would then end its message. Unlike a local model's, an endpoint's special tokens are not known, so those
+of all common templates are disarmed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""TODO"""
+"""Checks many answers against the same documents, which stay cut and encoded between them.
+
+An answer can also be checked while it is being written: every sentence once it is complete, however the chunks cut it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""TODO"""
+"""Examples, the interface of data sets, reproducible samples, and as-of dates.
+
+A random choice ranks examples by a hash of seed and id: it depends neither on the file's order nor on a generator, and
+a larger sample with the same seed contains the smaller one.
+
+The labels of a data set are those of its time; a live search also finds what came later (temporal drift: Tool-MAD,
+journal, §V-C).
+"""
 
 from __future__ import annotations
 

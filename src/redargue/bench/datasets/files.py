@@ -1,4 +1,18 @@
-"""TODO"""
+"""Claims from files: tables of the user, FIRE's claim files, and the claims of MERMAID's released runs.
+
+A table is a CSV, TSV or JSON-lines file with a mapping of its columns.
+
+The claim files that FIRE (Xie et al. 2025) made of FacTool-QA, FELM-WK, BingCheck and FactCheck-Bench.
+
+MERMAID uses them too. Rows: ``{"claim", "label": true | false | "true" | "false", …}``; frozen evidence adds what real
+searches returned for each claim: ``"passages": [{"query", "title", "url", "publisher", "text"}, …]``. It compares
+readers with retrieval held fixed; reports must say that language-model agents wrote the queries.
+
+The claims of MERMAID's released runs; ``redargue.bench.commands.mermaid`` reads the runs themselves.
+
+Rows: ``{"claim", "label", "decomposition", "react_trace": [line, …], "prediction"}``; a row without ``react_trace``
+has no run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,20 @@
-"""TODO"""
+"""Data sets of medicine and science: PubMedQA, MedQA, SciFact.
+
+PubMedQA, PQA-L (Jin et al. 2019): yes-no-maybe questions asked by titles of PubMed articles.
+
+Official form: an object, ``{pmid: {"QUESTION", "CONTEXTS": [text, …], "LABELS", "MESHES", "YEAR", "final_decision",
+"LONG_ANSWER", …}, …}``.
+
+MedQA-USMLE (Jin et al. 2021): examination questions with four or five options.
+
+Official rows: ``{"question", "answer", "options": {"A": …}, "meta_info": "step1" | "step2&3", "answer_idx", …}``.
+
+SciFact (Wadden et al. 2020): scientific claims over abstracts, with gold sentences.
+
+Official rows: ``{"id", "claim", "evidence": {doc_id: [{"sentences": [0, …], "label": "SUPPORT" | "CONTRADICT"}, …]},
+"cited_doc_ids": [doc_id, …]}``; a claim without evidence has not enough information; a test row has only id and claim.
+Corpus rows: ``{"doc_id", "title", "abstract": [sentence, …], "structured"}``.
+"""
 
 from __future__ import annotations
 

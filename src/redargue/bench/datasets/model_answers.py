@@ -1,4 +1,40 @@
-"""TODO"""
+"""Data sets of language models' answers: BingCheck, FactCheck-Bench, FacTool-QA, FELM, HaluEval.
+
+BingCheck (Li et al. 2024, Self-Checker): Bing Chat's answers, their claims, and the web pages found for each.
+
+Two forms:
+
+* answers: a file (or a folder of such files) with ``{id: {"query", "response", "fact-checking": {"subclaims": [text,
+  …], "queries": [text, …], "search_results": {claim: [{"title", "url", "content": [sentence, …]}, …]},
+  "subconclusions": {claim: label}, …}, …}}``;
+* FIRE's list: JSON lines ``{"claim", "label"}``, with four labels or two.
+
+FIRE's rule for two labels: supported and partially supported are true, refuted is false, not supported is dropped.
+
+FactCheck-Bench (Wang et al. 2024): ChatGPT's answers, their sentences' claims, and web evidence with stances.
+
+Official rows: ``{"prompt", "response", "sentences": {"sentence1": {"claims": [text, …], "claims_factuality_label":
+[true | false | "unknown", …], "claim_checkworthiness": ["factual" | "opinion", …], "auto_evidence": [[text, …], …],
+"auto_evidence_url": [[url, …], …], …}, …}, …}``; the lists are as long as ``claims``.
+
+FacTool-QA (Chern et al. 2023): ChatGPT's answers to 50 questions, with the claims in them.
+
+Official rows: ``{"prompt", "response", "claims": [{"claim", "label": true | false}, …], "label": true | false, …}``.
+
+FELM (Chen et al. 2023): ChatGPT's answers of five domains, cut into segments with a label each.
+
+Official rows: ``{"index", "source", "prompt", "response", "segmented_response": [text, …], "labels": [true | false,
+…], "comment", "type", "ref", "domain"?}``.
+
+HaluEval (Li et al. 2023): right and hallucinated answers, replies and summaries, and annotated ChatGPT responses.
+
+Official rows (JSON lines, whatever the file's suffix):
+
+* qa: ``{"knowledge", "question", "right_answer", "hallucinated_answer"}``
+* dialogue: ``{"knowledge", "dialogue_history", "right_response", "hallucinated_response"}``
+* summarization: ``{"document", "right_summary", "hallucinated_summary"}``
+* general: ``{"ID", "user_query", "chatgpt_response", "hallucination": "yes" | "no", "hallucination_spans"}``
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,26 @@
-"""TODO"""
+"""Data sets over Wikipedia: FEVER, FEVEROUS, HoVer, FAVIQ.
+
+FEVER (Thorne et al. 2018): claims over Wikipedia, with gold sentences.
+
+Official rows: ``{"id", "verifiable", "label", "claim", "evidence": [[[annotation, evidence id, page, line], …], …]}``;
+a test set has only ``id`` and ``claim``.
+
+FEVEROUS (Aly et al. 2021): claims over Wikipedia's sentences, lists and tables.
+
+Official rows: ``{"id", "claim", "label", "evidence": [{"content": ["Page_cell_0_2_1", …], "context": {…}}, …],
+"annotator_operations", "expected_challenge", "challenge"}``; the first row of a file may be a dummy. Also the
+sentence-only form, a JSON list whose ``evidence`` is text: a line ``Page<tab>sentence`` for each gold sentence.
+
+HoVer (Jiang et al. 2020): claims that take two to four Wikipedia pages.
+
+Official rows, in a JSON list: ``{"uid", "claim", "supporting_facts": [[title, sentence number], …], "label",
+"num_hops", "hpqa_id"}``; a test set has neither facts nor labels.
+
+FAVIQ (Park et al. 2022): lower-case claims written from questions that people asked (sets A and R).
+
+Official rows: ``{"id", "claim", "label", "positive_evidence": {"id", "title", "text"}, "negative_evidence": {…}}``; the
+test rows of set A have no answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""TODO"""
+"""Accuracy, class F1, macro-F1, confusion, coverage, calibration, and three rules for non-answers.
+
+A predicted label of None is a non-answer. How it counts changes published rankings (MERMAID's released runs: .601, .378
+or .804 for the same file), so ``scores_by_rule`` computes all three. ``labels`` are all allowed labels, and ``over``
+those whose F1 is averaged (None: all).
+
+Calibration of confidences in [0, 1]: calibration error, Brier score, reliability, risk against coverage.
+
+Longer texts (responses) have scores of their own claims: ``response_accuracy`` asks whether all claims of a response
+were labelled correctly, and ``factuality`` (FacTool, FELM) whether the response was correctly called factual, that is,
+all its claims true. In all functions ``responses`` names the response of each claim.
+"""
 
 from __future__ import annotations
 

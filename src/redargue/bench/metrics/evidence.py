@@ -1,4 +1,35 @@
-"""TODO"""
+"""Metrics of evidence: those of FEVER, FEVEROUS, HoVer, SciFact and AVeriTeC, and ranking metrics.
+
+FEVER and FEVEROUS, as sheffieldnlp/fever-scorer@4801615 and Raldir/FEVEROUS@32b68ce compute them: the score is the
+share of claims with the correct label and one whole gold group among the predicted elements that count. Evidence
+precision and recall are means over the claims that have evidence: the share of predicted elements that are in any gold
+group (1 without a prediction), and whether one group is covered. If no claim has evidence, they are undefined; FEVER's
+script reports precision 1 and recall 0. FEVER requires no evidence for NOT ENOUGH INFO claims and leaves them out of
+the means; FEVEROUS, whose elements are sentences and parts of tables, requires and counts it for all claims.
+
+HoVer, as in the paper (Jiang et al. 2020, §5), because the repository (hover-nlp/hover@39b8469) has no script for it:
+the score requires the correct label, and a retrieved supporting sentence from every supporting document. ``all-facts``
+requires the label and every supporting fact; ``every-document`` ignores the label.
+
+SciFact, as allenai/scifact@68b98a5 and its leaderboard's allenai/scifact-evaluator compute them: a predicted abstract
+is correct if it is gold with that label (label only), and if its first three predicted sentences also include one whole
+gold rationale (label and rationale). A predicted sentence is correct if it belongs to a gold rationale that was
+predicted whole (selection), and if the abstract's label is also correct (selection and label). Counts are summed over
+all claims before precision, recall and F1.
+
+AVeriTeC's metrics, as MichSchli/AVeriTeC@7c62d1e computes them.
+
+Predicted and gold question-answer pairs, written as "question answer", are compared with METEOR (Lavie and Agarwal
+2007). A claim's evidence score is the total of the best one-to-one assignment of predicted to gold pairs, divided by
+the number of gold pairs. The AVeriTeC score is the share of claims that have the correct label and an evidence score
+above a threshold (officially 0.25).
+
+The official script tokenizes with ``nltk.word_tokenize`` and matches WordNet synonyms, which need nltk's data (``python
+-m nltk.downloader wordnet punkt_tab``). Without that data, only equal words and equal stems match, and syntok replaces
+Punkt as the sentence splitter; figures are then usually slightly lower, and their names end in a suffix.
+
+Ranking metrics are means over the queries that have a relevant document. A repeated document counts at its first rank.
+"""
 
 from __future__ import annotations
 

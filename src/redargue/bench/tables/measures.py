@@ -1,4 +1,8 @@
-"""TODO"""
+"""Computes a cell of a published table from one system's record on one data set.
+
+Some measures are over two classes, of claims or of whole responses; the positive class is true (factual). Claims whose
+gold label is neither are omitted, and a verdict that is neither is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""TODO"""
+"""Runs the systems of published tables, once for all tables, in one bench folder per data set.
+
+Texts are taken apart into claims, which systems verify one by one (Dual-Position Debate, §4.1). A summary's claim has
+the ten most similar sentences of the document as evidence, a dialogue's claim the data set's knowledge and the
+conversation. Every claim has its text's gold label, so only scores of whole texts are meaningful.
+"""
 
 from __future__ import annotations
 

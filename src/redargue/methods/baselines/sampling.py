@@ -1,13 +1,4 @@
-"""Several sampled answers to one question, after one search: self-consistency and best of n.
-
-Self-consistency (Wang et al., ICLR 2023, arXiv 2203.11171) takes the label that most answers give. Best-of-n sampling
-(as in Stiennon et al., 2020, arXiv 2009.01325) keeps the answer that its documents support best, by faithfulness (Es et
-al. 2023, as in Tool-MAD) instead of a trained reward; it has not been published for claims, and shows what Tool-MAD's
-score is worth without its debate.
-
-Both ask with the prompt of ``single-reader``. With ``like`` or ``calls`` they make as many calls as another method, so
-that both cost the same.
-"""
+"""Several sampled answers to one question, after one search: self-consistency and best of n."""
 
 from __future__ import annotations
 
@@ -104,7 +95,12 @@ def majority(labels: Sequence[str | None]) -> str | None:
 
 
 class SelfConsistency(SamplingMethod, name="self-consistency", settings=SamplingSettings):
-    """One search, n sampled answers, the most frequent label (2203.11171); n can match another method's calls."""
+    """One search, n sampled answers, the most frequent label (2203.11171); n can match another method's calls.
+
+    Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (ICLR 2023), over the prompt
+    of ``single-reader``. The settings ``like`` and ``calls`` match the number of answers to the calls of another
+    method, so that both cost the same.
+    """
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (
@@ -138,7 +134,12 @@ class BestOfNSettings(SamplingSettings):
 
 
 class BestOfN(SamplingMethod, name="best-of-n", settings=BestOfNSettings):
-    """One search, n sampled answers, the most faithful kept; may match any method's calls (baseline)."""
+    """One search, n sampled answers, the most faithful kept; may match any method's calls (baseline).
+
+    Best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with faithfulness (Es et al. 2023, as in
+    Tool-MAD) instead of a trained reward; it has not been published for claims. It shows what Tool-MAD's score is worth
+    without its debate; with ``like`` or ``calls`` it makes as many calls as another method, three for each answer.
+    """
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (

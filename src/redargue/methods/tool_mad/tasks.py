@@ -1,4 +1,21 @@
-"""TODO"""
+"""Tasks and scores that only Tool-MAD has.
+
+Tasks are literature searches, summaries, agreement of free texts, and both scores in one call.
+
+In the PubMedQA set-up keywords are taken from each query, three abstracts are retrieved and summarised, and the
+summaries replace the documents. The paper prints no prompts for this and uses a small summariser (``T26`` in
+docs/tool-mad.md); here both are tasks that any backend may perform.
+
+Scores of an answer are its relevance to the claim, and (ACL version) its consistency with each document.
+
+Relevance (journal, §III-C) is computed as in ragas 0.3.0: three questions written from the response alone, the mean of
+their cosines to the claim, and 0 for a noncommittal response. In 0.3.0 one noncommittal question of the three is
+enough; since September 2025 all must be.
+
+In the ``hardened`` profile the questions are written in one reply, about the answer's reasoning, with its statements
+and their verdicts where both scores are needed (:func:`score_together`). A reasoned answer that the documents do not
+settle the claim is committal (``T38``): under ragas' rule it always scores 0, so that no debate can agree on it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""TODO"""
+"""Opens a corpus by its address, and makes it hold what a folder holds.
+
+Another package adds a store by the scheme of its addresses, through the entry point ``redargue.corpus_stores``.
+
+New and changed files of a folder enter the corpus, deleted ones leave it. A SQLite corpus has named copies, in the
+folder ``FILE.versions`` beside it, to which it can be rolled back.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO"""
+"""Lines in the text layer of a PDF file that are not the document's own: divided words, running titles.
+
+A word can be divided at the end of a line, and a sentence at the end of a page. Running titles and page numbers are
+lines at the edges of a document's pages that other pages repeat.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO"""
+"""Server-sent events, and what the two APIs of the proxy have in common.
+
+Events are split from the bytes of a stream, with the bytes kept, and written. Both APIs say which texts of an answer
+are checked, and where their verdicts are put.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO"""
+"""The routes of the proxy, and those of other gateways: vLLM's Semantic Router and LiteLLM's guardrails."""
 
 from __future__ import annotations
 

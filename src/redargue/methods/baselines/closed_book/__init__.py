@@ -1,19 +1,4 @@
-"""Methods that ask a model what it knows, without evidence; the embedded backend cannot perform them.
-
-``no-search`` asks what a method that reads evidence would answer without any. FIRE (Xie et al., arXiv 2411.00784,
-"without search") asks its last prompt, which must be answered, without knowledge; with GPT-4o it beats published
-methods that search on some data sets, so a table needs this row to show what searching is worth. Its words are those of
-``single-reader``'s question, label rules and order without the documents, so that the two rows differ in the evidence
-alone. It must decide, so that it shows what the model believes where a cautious one would abstain: gold labels that
-decide nothing are out of reach unless ``must_answer=false``.
-
-``self-check`` is a baseline of FacTool (Chern et al. 2023, arXiv 2307.13528): its verdict without its evidence, with
-chain of thought, after no examples or three.
-
-``zero-shot`` and ``zero-shot-cot`` are from Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022, arXiv
-2205.11916), over claims; published tables show the first as a model's own row. With chain of thought the paper asks
-twice: for the reasoning, then for the answer with the reasoning before it.
-"""
+"""Methods that ask a model what it knows, without evidence; the embedded backend cannot perform them."""
 
 from __future__ import annotations
 
@@ -140,7 +125,14 @@ class NoSearchSettings(ClosedBookSettings):
 
 
 class NoSearch(ClosedBook, name="no-search", settings=NoSearchSettings):
-    """The single reader's question without documents; it must decide (FIRE without search, 2411.00784)."""
+    """The single reader's question without documents; it must decide (FIRE without search, 2411.00784).
+
+    FIRE (Xie et al., "without search") asks its last prompt, which must be answered, without knowledge; with GPT-4o it
+    beats published methods that search on some data sets, so a table needs this row to show what searching is worth.
+    Its words are those of ``single-reader``'s question, label rules and order without the documents, so that the two
+    rows differ in the evidence alone. It must decide, so that it shows what the model believes where a cautious one
+    would abstain: gold labels that decide nothing are out of reach unless ``must_answer=false``.
+    """
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (
@@ -160,7 +152,11 @@ class SelfCheckSettings(MethodSettings):
 
 
 class SelfCheckMethod(ClosedBook, name="self-check", settings=SelfCheckSettings):
-    """The model looks for factual errors by itself, 0-shot or 3-shot (FacTool's baseline)."""
+    """The model looks for factual errors by itself, 0-shot or 3-shot (FacTool's baseline).
+
+    FacTool's verdict (Chern et al. 2023, arXiv 2307.13528) without its evidence, with chain of thought, after no
+    examples or three.
+    """
 
     profiles = {
         "paper": {"profile": "paper"},
@@ -188,7 +184,11 @@ class SelfCheckMethod(ClosedBook, name="self-check", settings=SelfCheckSettings)
 
 
 class ZeroShot(ClosedBook, name="zero-shot", settings=ClosedBookSettings):
-    """Asks for the label alone, without searching or reasoning (2205.11916)."""
+    """Asks for the label alone, without searching or reasoning (2205.11916).
+
+    The baseline of Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022), over claims; published tables
+    show it as a model's own row.
+    """
 
     profiles = {"paper": {"profile": "paper", "label_reading": "first_said"}, "hardened": {}}
     paper = "Kojima, Gu, Reid, Matsuo, Iwasawa: Large Language Models are Zero-Shot Reasoners, 2022, arXiv 2205.11916"
@@ -204,7 +204,11 @@ class ZeroShotCotSettings(ClosedBookSettings):
 
 
 class ZeroShotCot(ClosedBook, name="zero-shot-cot", settings=ZeroShotCotSettings):
-    """The model's own answer after reasoning step by step; nothing searched (2205.11916)."""
+    """The model's own answer after reasoning step by step; nothing searched (2205.11916).
+
+    Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022), over claims. The paper asks twice: for the
+    reasoning, then for the answer with the reasoning before it.
+    """
 
     profiles = {
         "paper": {"profile": "paper", "label_reading": "first_said", "extraction": True},

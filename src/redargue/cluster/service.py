@@ -1,4 +1,7 @@
-"""TODO"""
+"""Batches over HTTP: start one, see its progress, read its verdicts.
+
+The claims are in the ledger that workers share; the service is one of its workers.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -14,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Literal, NamedTuple, Self
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi import Path as PathParameter
 from fastapi.responses import StreamingResponse
 from pydantic import Field, ValidationError
@@ -28,7 +31,7 @@ from redargue.cluster.worker import verify_batch
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError
 from redargue.events import EVENT, ClaimEnded
-from redargue.files import make_folder, open_to_read
+from redargue.files import home, make_folder, open_to_read
 from redargue.net.services import limiter
 from redargue.runs.budget import Cost
 from redargue.runs.record import write_atomically
@@ -295,11 +298,11 @@ def _read(path: Path) -> BatchEntry:
         raise RecordError(f"{str(path)!r} cannot be read", hint="remove it, and send the batch again") from error
 
 
-batches_router = APIRouter(prefix="/v1/batches", tags=["batches"])
+router = APIRouter(prefix="/v1/batches", tags=["batches"])
 _Id = Annotated[str, PathParameter(alias="id", pattern="^[0-9a-f]{64}$", description="The id of a batch.")]
 
 
-@batches_router.post("", status_code=202, responses=problems(402, 409, 429, 503))
+@router.post("", status_code=202, responses=problems(402, 409, 429, 503))
 async def start_batch(body: BatchRequest, request: Request, caller: Caller, response: Response) -> BatchAnswer:
     """Verify up to 10,000 claims; the same request again finds the same batch and tries its errors again."""
     answer = await _batches(request).submit(body, owner=caller.owner)
@@ -307,13 +310,13 @@ async def start_batch(body: BatchRequest, request: Request, caller: Caller, resp
     return answer
 
 
-@batches_router.get("/{id}", responses=problems(404, 409, 503))
+@router.get("/{id}", responses=problems(404, 409, 503))
 async def read_batch(id_: _Id, request: Request, caller: Caller) -> BatchAnswer:
     """How many claims of a batch are finished."""
     return await asyncio.to_thread(_batches(request).get, id_, owner=caller.owner)
 
 
-@batches_router.get(
+@router.get(
     "/{id}/results",
     response_class=StreamingResponse,
     responses={
@@ -341,3 +344,13 @@ async def _lines(verdicts: AsyncIterator[tuple[int, Verdict]]) -> AsyncIterator[
 def _batches(request: Request) -> BatchStore:
     store: BatchStore = request.app.state.batches
     return store
+
+
+@asynccontextmanager
+async def opened(application: FastAPI, parts: Parts) -> AsyncIterator[None]:
+    """Keeps ``app.state.batches`` open while the service is running."""
+    settings, folder = application.state.settings, home() / "service"
+    budgets = application.state.budgets
+    async with BatchStore(settings.rules, parts, folder, budgets, where=settings.ledger) as batches:
+        application.state.batches = batches
+        yield

@@ -1,4 +1,12 @@
-"""TODO"""
+"""Bootstrap intervals, shares, agreement, and paired comparison of methods.
+
+The percentile bootstrap over items is scipy's, as for Tool-MAD's Table IV (95 %). Items are resampled by index, so that
+all values of an item (gold label, both methods' answers) are drawn together. ``over`` are the labels whose F1 is
+averaged (None: all); a predicted label may be None (no answer).
+
+Shares have Wilson's interval (1927). Agreement is Cohen's kappa (1960), or that of one method's runs with different
+seeds. Paired methods are compared by flipped labels, McNemar's exact test with its power, and Holm's correction.
+"""
 
 from __future__ import annotations
 
