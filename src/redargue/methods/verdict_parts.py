@@ -251,3 +251,9 @@ async def read_english(
     if not passages or any(map(language_of, (claim.text, *(each.text for each in passages)))):
         return None
     return await reader.perform(ReadPassages(claim=claim, passages=passages), round_=round_)
+
+
+def majority(labels: Sequence[str | None]) -> str | None:
+    """The most frequent label, among several the first; answers without a label do not vote."""
+    votes = Counter(label for label in labels if label is not None)
+    return votes.most_common(1)[0][0] if votes else None  # the first of equals, because a Counter keeps the order

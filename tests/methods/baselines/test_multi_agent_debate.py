@@ -20,8 +20,8 @@ from redargue.methods.baselines.multi_agent_debate import (
     SolveWithOthers,
     SolveWithOthersOnEvidence,
 )
-from redargue.methods.baselines.sampling import majority
 from redargue.methods.dry_run import costs
+from redargue.methods.verdict_parts import majority
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import OtherAnswer

@@ -10,8 +10,9 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, Scored
 from redargue.methods.base import configure
-from redargue.methods.baselines.sampling import BestOfN, SelfConsistency, majority
+from redargue.methods.baselines.sampling import BestOfN, SelfConsistency
 from redargue.methods.dry_run import costs, usual_calls
+from redargue.methods.verdict_parts import majority
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.answer import AnswerClaim

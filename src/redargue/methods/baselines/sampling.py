@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Self
 
@@ -17,6 +16,7 @@ from redargue.methods.base import Method, Roles, SearchSettings
 from redargue.methods.dry_run import usual_calls
 from redargue.methods.faithfulness import faithfulness, reasoning_of
 from redargue.methods.setting_types import Word
+from redargue.methods.verdict_parts import majority
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.score import CheckStatements, WriteStatements
 from redargue.verdicts import Verdict
@@ -86,12 +86,6 @@ class SamplingMethod(Method):
     @classmethod
     def roles_for(cls, settings: SamplingSettings) -> Roles:
         return {_SEARCHER: settings.tools, **dict.fromkeys(cls.readers_for(settings))}
-
-
-def majority(labels: Sequence[str | None]) -> str | None:
-    """The most frequent label, among several the first; answers without a label do not vote."""
-    votes = Counter(label for label in labels if label is not None)
-    return votes.most_common(1)[0][0] if votes else None  # the first of equals, because a Counter keeps the order
 
 
 class SelfConsistency(SamplingMethod, name="self-consistency", settings=SamplingSettings):

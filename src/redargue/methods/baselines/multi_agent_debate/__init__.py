@@ -15,7 +15,7 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.baselines.evidence_pool import DebatePrompt, EvidencePool, OnEvidence, PoolSettings
-from redargue.methods.baselines.sampling import majority
+from redargue.methods.verdict_parts import majority
 from redargue.tasks.answer import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, Exchange
 from redargue.tasks.query import OtherAnswer
