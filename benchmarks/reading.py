@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,7 +80,12 @@ def main(arguments: list[str]) -> None:
     weight = np.concatenate(
         [np.full(len(part.gold), SHARES[name] * size / len(part.gold)) for name, part in parts.items()]
     )
-    predicted = _cross_validated(x, gold, weight, group, options.penalty)
+    held_out = [  # by fold: weights of the other folds
+        fit(x[kept], gold[kept], weight[kept], options.penalty) for fold in range(FOLDS) for kept in [group != fold]
+    ]
+    predicted = np.zeros((len(gold), 3))
+    for fold, fitted in enumerate(held_out):
+        predicted[group == fold] = _softmax(x[group == fold], fitted)
     start = 0
     for name, part in parts.items():
         rows = slice(start, start := start + len(part.gold))
@@ -92,13 +98,15 @@ def main(arguments: list[str]) -> None:
         print(f"{name} = {tuple(row)}")
     on_web = _softmax(web.x, weights)
     print(json.dumps({"part": "web", "n": len(web.gold), "at": _at_thresholds(web.gold, on_web)}))
-    used = web.readings[0].weights if options.present else Weights(*map(tuple, weights.round(4).tolist()))
+    installed = web.readings[0].weights
+    used = installed if options.present else _weights(weights)
+    of_fold = [installed if options.present else _weights(fitted) for fitted in held_out]
     kinds = {
         "documents": [part for name, part in parts.items() if name not in RESEARCH],
         "abstracts": [parts[name] for name in RESEARCH],
         "web": [web],
     }
-    least = {kind: least_confidence(*_decided(of_kind, used)) for kind, of_kind in kinds.items()}
+    least = {kind: least_confidence(*_decided(of_kind, of_fold)) for kind, of_kind in kinds.items()}
     print(json.dumps({"least": least}))
     if options.write:
         aggregation = used._asdict()
@@ -123,18 +131,25 @@ def least_confidence(right: Any, sure: Any, wrong: float = 0.05) -> float:
     return min(round(float(sure[order][kept[-1]]), 3), MOST)
 
 
-def _decided(parts: list[Part], weights: Weights) -> tuple[Any, Any]:
-    """Of the claims with a side that the reader decides, whatever its confidence: whether it is right, and how sure."""
+def _weights(fitted: Any) -> Weights:
+    return Weights(*map(tuple, fitted.round(4).tolist()))
+
+
+def _decided(parts: list[Part], of_fold: Sequence[Weights]) -> tuple[Any, Any]:
+    """Of the claims with a side that the reader decides, whatever its confidence: whether it is right, and how sure.
+
+    Each is read with the weights of its fold, which were fitted on the others. Web evidence is in no fit.
+    """
     right, sure = [], []
     for part in parts:
-        for reading, gold in zip(part.readings, part.gold, strict=True):
-            sides = _weighed(reading, weights).probabilities()[:2]
+        for reading, gold, fold in zip(part.readings, part.gold, part.group, strict=True):
+            sides = _weighed(reading, of_fold[fold]).probabilities()[:2]
             side = int(sides[1] > sides[0])
             shown = reading.comparisons or reading.strongest(_SIDES[side]) > SHOWN
             if gold < len(_SIDES) and shown and max(sides) >= 1 - sum(sides):
                 right.append(side == gold)
                 sure.append(max(sides))
-    return np.array(right), np.array(sure)
+    return np.array(right, bool), np.array(sure)
 
 
 def _weighed(reading: Reading, weights: Weights) -> Reading:
@@ -243,14 +258,6 @@ def _softmax(x: Any, weights: Any) -> Any:
     scores = np.concatenate([x @ weights.T, np.zeros((len(x), 1))], 1)
     shares = np.exp(scores - scores.max(1, keepdims=True))
     return shares / shares.sum(1, keepdims=True)
-
-
-def _cross_validated(x: Any, y: Any, weight: Any, group: Any, penalty: float) -> Any:
-    predicted = np.zeros((len(y), 3))
-    for part in range(FOLDS):
-        kept = group != part
-        predicted[~kept] = _softmax(x[~kept], fit(x[kept], y[kept], weight[kept], penalty))
-    return predicted
 
 
 def _scores(gold: Any, predicted: Any) -> dict[str, float]:

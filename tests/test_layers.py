@@ -25,6 +25,7 @@ LAYERS = [  # a module may import those before it and its own group
         "files",
         "sanitize",
         "notebook",
+        "database",
         "concurrency",
         "claims",
         "evidence",
@@ -182,7 +183,10 @@ def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> 
 
 
 def imported(path: Path, known: Set[str]) -> set[str]:
-    """The modules among those known that a file imports anywhere, in functions and for types only too."""
+    """The modules among those known that a file imports anywhere, in functions and for types only too.
+
+    Importing a module runs the packages that it is in.
+    """
     names = set()
     for node in read(path).imports:
         if isinstance(node, ast.Import):
@@ -191,7 +195,8 @@ def imported(path: Path, known: Set[str]) -> set[str]:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     while foreign := names - known:
         names = (names & known) | {name.rpartition(".")[0] for name in foreign} - {""}
-    return names
+    packages = {name.rsplit(".", depth)[0] for name in names for depth in range(1, name.count(".") + 1)}
+    return names | {package for package in packages & known if package.replace(".", "/") not in str(path)}
 
 
 @pytest.mark.parametrize("package", [PACKAGE, BENCHMARKS], ids=["redargue", "benchmarks"])

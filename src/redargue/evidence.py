@@ -305,6 +305,11 @@ class Side(StrEnum):
     AGAINST = "against"
     CONTEXT = "context"
 
+    @property
+    def opposite(self) -> Side | None:
+        """None for context, which is on neither side."""
+        return {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}.get(self)
+
 
 class Quote(Frozen):
     """A span of a passage, found by code.

@@ -176,6 +176,10 @@ class Run:
         self._usage.call(event)
         self.budget.recall(cost_of_usage(event))
 
+    def is_whole(self, tool: str) -> bool:
+        """Whether a tool that was searched returns everything that it has for the claim, whatever the query is."""
+        return any(isinstance(event, EvidenceFound) and event.tool == tool and event.whole for event in self.events)
+
     async def search(
         self, tool: str, query: str, k: int, *, agent: str, round_: int = 0, claim: Claim | None = None
     ) -> tuple[Passage, ...]:

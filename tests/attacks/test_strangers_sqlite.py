@@ -17,10 +17,10 @@ import pytest
 
 from redargue.cluster.batches import summarize_batches
 from redargue.cluster.store import open_ledger
+from redargue.database import Database
 from redargue.errors import CorpusError, RedargueError, UsageError
 from redargue.memory.memory import open_memory
 from redargue.nli.session import OutputCache
-from redargue.retrieval.corpus.database import Database
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from retrieval.corpus.words import WordEncoder

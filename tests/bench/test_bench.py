@@ -16,8 +16,7 @@ from redargue.assembly import Parts
 from redargue.bench.compare import Comparison, compare, make_row, read_results
 from redargue.bench.datasets import GoldEvidence, load
 from redargue.bench.harness import Bench, reopen
-from redargue.bench.reports.page import print_comparison
-from redargue.bench.reports.tables import results_table
+from redargue.bench.reports.tables import print_comparison, results_table
 from redargue.bench.system import System
 from redargue.cli.app import run
 from redargue.errors import BadReply, RecordError, UsageError

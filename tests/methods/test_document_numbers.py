@@ -120,3 +120,32 @@ async def test_a_document_has_one_number_for_both_teams_and_all_referees() -> No
     words = next(task for task in asked if isinstance(task, JudgeTeams)).prompt_text()
     assert words.count(f'[2] <data>"{B.text}" (Page B)</data>') == 1
     assert '[2] <data>"The keeper B lit the lamp at Cape …"</data>, as above' in words
+
+
+async def test_one_text_at_two_addresses_has_a_number_for_each_team() -> None:
+    mirror = A.model_copy(update={"document": "mirror-of-page-A"})
+    tool = BySide("corpus", {"affirmative": (A, B), "negative": (mirror, D)})
+
+    def speak(task: SpeakForTeam, call: Any) -> TeamStatement:
+        return TeamStatement(text=f"As {task.position} says.", quotes=(A.text,))
+
+    def search(task: WriteTeamQueries, call: Any) -> TeamQueries:
+        return TeamQueries(support=f"{task.position} one", refute=f"{task.position} two")
+
+    backend = ScriptedBackend(script(WriteTeamQueries=search, SpeakForTeam=speak))
+    settings = DualPositionSettings(tools=("corpus",), profile="hardened", **DualPosition.profiles["hardened"])
+    verdict = await ConfiguredMethod(DualPosition, settings).verify(CLAIM, Run(backend, {"corpus": tool}, clock=CLOCK))
+    assert verdict.error is None
+    assert {quote.source.document for quote in verdict.quotes if quote.source} <= {"page-A", "mirror-of-page-A"}
+
+
+async def test_one_text_under_two_titles_is_two_documents_and_a_quotation_is_of_the_first() -> None:
+    other = A.model_copy(update={"document": "page-Z", "title": "Page Z"})
+    tools = {"corpus": ShelfTool("corpus", A, other), "keywords": ShelfTool("keywords", C, D)}
+    sides = {"corpus": answer("SUPPORTS", A.text), "keywords": answer("REFUTES", C.text)}
+    parts = script(AnswerClaim=lambda task, call: sides[call.agent])
+    _, run = await debate(parts, tools=tools, rounds=2)
+    asked = [task for task, call in run.backend.calls if isinstance(task, AnswerClaim) and call.agent == "corpus"]  # type: ignore[attr-defined]
+    assert [passage.title for passage in asked[0].passages] == ["Page A", "Page Z"]
+    others = [task for task, call in run.backend.calls if isinstance(task, AnswerClaim) and call.agent == "keywords"]  # type: ignore[attr-defined]
+    assert f'[1] "{A.text}" (Page A)' in others[-1].prompt_text()

@@ -8,15 +8,17 @@ from typing import get_args
 import pytest
 
 from redargue import words
+from redargue.backends.scripted import ScriptedBackend
 from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import OPTIONS, Claim, Meaning
 from redargue.events import EvidenceFound
-from redargue.evidence import Passage, Side
-from redargue.methods import sources
+from redargue.evidence import Passage, Quote, Side
+from redargue.methods import sources, verdict_parts
 from redargue.methods.verdict_parts import limited
 from redargue.nli.careful import CarefulReader, SourceKind
 from redargue.nli.session import CrossEncoder, Entailment, shared
 from redargue.quotes import find_quote
+from redargue.run import Run
 from redargue.verdicts import Verdict, apply_threshold
 
 CLAIM = Claim(text="Harrow Bridge was opened in 1911.")
@@ -198,3 +200,25 @@ def test_without_two_publishers_nothing_is_known_of_independence() -> None:
 
 def test_an_address_that_is_none_names_no_publisher() -> None:
     assert flag(passage(OPENED, "", url="http://[one"), passage(AGREES, "Two")) is None
+
+
+def test_whether_a_verdict_may_end_a_claim_is_decided_without_reading_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> list[Quote]:
+        raise AssertionError
+
+    quoted = passage(OPENED, "One")
+    found = EvidenceFound(
+        agent="a", round=1, tool="t", query="q", key="k", passages=(quoted, passage(AGREES, "Two"), THIRD)
+    )
+    quote = find_quote(quoted.text, (quoted,), side=Side.FOR)
+    verdict = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=(quote,))
+    monkeypatch.setattr(verdict_parts, "shown_unquoted", read)
+    run = Run(ScriptedBackend({}), {})
+    run.emit(found)
+    assert verdict_parts.why_unsettled(verdict, run) == ()
+
+
+def test_only_so_many_characters_of_unquoted_passages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MOST_CHARACTERS", len(AGREES) + 10)
+    passages = [passage(AGREES, "Two"), passage(AGREES, "Three", title="Another")]
+    assert [quote.passage for quote in sources.shown_unquoted(CLAIM, passages)] == [passages[0].sha256]

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from redargue import postgresql
+from redargue.database import Database, file_identity
 from redargue.errors import RecordError, RedargueError, StoreUnavailable
 from redargue.postgresql import BUSY, SCHEMES, PostgresqlServer
-from redargue.retrieval.corpus.database import Database, file_identity
 
 _SCHEMA = 3
 _APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file

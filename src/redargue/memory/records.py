@@ -25,10 +25,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from redargue.database import Database
 from redargue.evidence import Passage
 from redargue.memory import Finding, MemoryRecord, RecordFilter, normalize_entity
 from redargue.nli.session import Floats
-from redargue.retrieval.corpus.database import Database
 
 _BLOCK = 32_768  # codes compared per step: the intermediate sums stay in the processor's cache
 WORD_BITS = 64
@@ -142,7 +142,7 @@ class MemoryStore(Protocol):
 
 
 class SqliteMemory(Database):
-    """A memory in one SQLite file; see :class:`redargue.retrieval.corpus.database.Database`."""
+    """A memory in one SQLite file; see :class:`redargue.database.Database`."""
 
     noun: ClassVar[str] = "memory"
     option: ClassVar[str] = "--memory"

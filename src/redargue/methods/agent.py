@@ -125,7 +125,7 @@ class Agent:
         shown = self._shown.get((tool, query), ()) if self.next_results else ()
         requested = k + len(shown)
         results = await self.run.search(tool, query, requested, agent=self.name, round_=round_, claim=self.claim)
-        if len(results) > requested:  # of a whole tool, which returns everything that it has for the claim
+        if self.run.is_whole(tool):
             return results
 
         known = {passage.content for passage in shown}

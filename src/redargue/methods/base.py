@@ -363,6 +363,10 @@ class Method:
             )
         return correct, incorrect
 
+    def require_two_sides(self) -> None:
+        """Raises a UsageError where the label set lacks a label for correct or for incorrect."""
+        self.two_sides()
+
     def side_label(self, *, supported: bool) -> str:
         """The claim's label for correct or for incorrect; raises as :meth:`two_sides`."""
         correct, incorrect = self.two_sides()

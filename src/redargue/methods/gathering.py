@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, TypeVar
 
 from redargue.concurrency import gather_or_cancel
-from redargue.events import EvidenceChosen, EvidenceFound, QueryWritten
+from redargue.events import EvidenceChosen, QueryWritten
 from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 
@@ -24,7 +24,7 @@ async def gather_documents(
     """Searches for all queries concurrently with all of the agent's tools, and chooses among the results.
 
     Every search requests ``snippets`` results, so that others can replace a document that is found twice.
-    What a tool returns whatever the query is, is chosen whole.
+    All results of a whole tool are kept.
 
     Args:
         snippets: passages for the whole claim; each query gets ``snippets / query_count`` of them, rounded up.
@@ -35,12 +35,10 @@ async def gather_documents(
         method.run.emit(QueryWritten(agent=agent.name, round=0, query=query))
     searches = [(query, tool) for query in queries for tool in agent.tools]
     results = await gather_or_cancel(agent.search(query, snippets, tool=tool) for query, tool in searches)
-    answers = [event for event in method.run.events if isinstance(event, EvidenceFound)]
-    whole_tools = {event.tool for event in answers if event.whole}
     whole: list[Passage] = []
     ranked: dict[str, list[tuple[Passage, ...]]] = {query: [] for query in queries}
     for (query, tool), result in zip(searches, results, strict=True):
-        if tool in whole_tools:
+        if method.run.is_whole(tool):
             whole += result
         else:
             ranked[query].append(result)

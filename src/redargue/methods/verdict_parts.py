@@ -36,7 +36,6 @@ from redargue.tasks.score import ReaderAnswer, ReadPassages
 from redargue.verdicts import Verdict
 
 MOST_FLAGS = 3  # that are shown
-_OPPOSITE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
 
 
 def side_of(labels: LabelSet, label: str | None) -> Side:
@@ -74,13 +73,18 @@ def gaps(events: Iterable[Event]) -> tuple[Gap, ...]:
     return tuple(missing)
 
 
-def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, hardened: bool) -> Verdict:
+def limited(
+    verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, hardened: bool, counts_sources: bool = True
+) -> Verdict:
     """Adds what a verdict does not rest on; a hardened one for or against the claim needs a quotation on its side.
 
     The quotation has to say enough (:func:`~redargue.quotes.can_decide`). Without one the label becomes that for
     unsettled claims; None where the label set has none. Passages that speak to models carry no verdict and are named;
     so are a single source where others were at hand, and recalled evidence that was not read again. Recalled evidence
     that its source no longer has carries no verdict either.
+
+    Args:
+        counts_sources: whether independent sources are counted, which reads passages and takes seconds.
     """
     if verdict.error or verdict.unchecked:
         return verdict
@@ -112,17 +116,10 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         caveats = [Caveat(kind=why, answer=str(verdict.label) if refused else "")]
         changes |= _undecided(verdict) if refused else {}
     shown_alone = None
-    if decides and sound and (names := named_publishers(passages.values())) > 1:
-        side = side_of(verdict.claim.labels, verdict.label)
-        further: list[Quote] = []
-        if other := _OPPOSITE.get(side):
-            used = {quote.passage for quote in verdict.quotes} | orders.keys() | remembered.keys()
-            further = shown_unquoted(verdict.claim, [each for sha, each in passages.items() if sha not in used])
-        sources = sources_of(verdict.claim, [*sound, *(each for each in further if each.side is side)], passages)
-        shown_alone = single_source(sources, names)
-        if other:  # options have no other side
-            opposed = [each for each in (*verdict.quotes, *further) if each.side is other]
-            changes |= {"robust_to": robust_to(sources, independent(opposed, passages))}
+    if counts_sources and decides and sound and named_publishers(passages.values()) > 1:
+        unquoted = [sha for sha in passages if sha not in orders and sha not in remembered]
+        shown_alone, counted = _count_sources(verdict, sound, passages, unquoted)
+        changes |= counted
     flags = [
         shown_alone,
         _not_read_again(sound, again, remembered) if decides else None,  # several injections leave no room after them
@@ -133,6 +130,28 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     ]
     caveats += [*dict.fromkeys(filter(None, flags))][:MOST_FLAGS]
     return verdict.model_copy(update=changes | {"caveats": tuple(dict.fromkeys(caveats))})
+
+
+def _count_sources(
+    verdict: Verdict, sound: Sequence[Quote], passages: Mapping[str, Passage], readable: Iterable[str]
+) -> tuple[Caveat | None, dict[str, object]]:
+    """A caveat where fewer than two independent sources show the label, and how many of its sources it can lose.
+
+    Args:
+        sound: the quotations that carry the verdict.
+        readable: the passages, by sha256, of which a sentence may count that is not quoted.
+    """
+    side = side_of(verdict.claim.labels, verdict.label)
+    further: list[Quote] = []
+    if side.opposite:  # options have none
+        quoted = {quote.passage for quote in verdict.quotes}
+        further = shown_unquoted(verdict.claim, [passages[sha] for sha in readable if sha not in quoted])
+    sources = sources_of(verdict.claim, [*sound, *(each for each in further if each.side is side)], passages)
+    alone = single_source(sources, named_publishers(passages.values()))
+    if not side.opposite:
+        return alone, {}
+    opposed = [each for each in (*verdict.quotes, *further) if each.side is side.opposite]
+    return alone, {"robust_to": robust_to(sources, independent(opposed, passages))}
 
 
 def _why_not(verdict: Verdict, telling: Sequence[Quote], present: Sequence[Quote]) -> CaveatKind:
@@ -226,12 +245,9 @@ def sent_back(word: str, why: str, *, can_search: bool) -> str:
     return f"The answer {word} does not count yet: {why}. Give the evidence: {more} the sentence that decides."
 
 
-OPPOSITE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
-
-
 def why_unsettled(verdict: Verdict, run: Run) -> tuple[str, ...]:
     """Why a verdict may not end the claim, as the hardened rules on quotations have it; empty where it may."""
-    settled = limited(verdict, run.events, reads_evidence=True, hardened=True)
+    settled = limited(verdict, run.events, reads_evidence=True, hardened=True, counts_sources=False)
     if settled.unchecked:
         return (words.unchecked(settled.unchecked),)
     return (words.caveats(settled.caveats),) if settled.label != verdict.label else ()

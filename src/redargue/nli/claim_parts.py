@@ -111,9 +111,9 @@ def _clauses(piece: _Piece) -> Iterator[_Piece]:
     text = piece.text
     if leading := _LEADING.match(text):
         before, comma, after = text[leading.end() :].partition(", ")
-        if comma and _is_clause(before) and _is_clause(after):
+        if comma and _is_clause(before) and _is_clause(after) and (alone := _with_subject(after, before)):
             yield from _clauses(_Piece(before, piece.complete))
-            yield from _clauses(_Piece(_with_subject(after, before), piece.complete))
+            yield from _clauses(_Piece(alone, piece.complete))
             return
     for joint in _JOINT.finditer(text, 0, _scope(text)):
         left, strong = text[: joint.start()], bool(joint["strong"])
@@ -125,9 +125,11 @@ def _clauses(piece: _Piece) -> Iterator[_Piece]:
             continue  # "must wear a badge while they are in the lab"
         if not _is_clause(left, strong=True) or not _is_clause(right, strong=strong):
             continue
+        if not (alone := _with_subject(right, left)):
+            continue
         complete = piece.complete and not joint["loose"]
         yield _Piece(left, complete)
-        yield from _clauses(_Piece(_with_subject(right, left), complete))
+        yield from _clauses(_Piece(alone, complete))
         return
     yield piece
 
@@ -198,11 +200,15 @@ def _names_something(subject: str) -> bool:
 
 
 def _with_subject(clause: str, before: str) -> str:
-    """The clause, with the subject of the one before for "it" or "they": "he" may be any of two people."""
+    """The clause, with the subject of the one before for "it" or "they"; empty for other pronouns.
+
+    "He" may be any of two people, and "this" what happened; a sentence about anybody would support what is said of him.
+    """
     verb, other = _main_verb(clause), _main_verb(before)
-    if verb and other and re.fullmatch(r"it|they", clause[: verb[0]].strip(), re.IGNORECASE):
+    subject = clause[: verb[0]].strip() if verb else ""
+    if verb and other and re.fullmatch(r"it|they", subject, re.IGNORECASE):
         return f"{before[: other[0]].strip()} {clause[verb[0] :]}"
-    return clause
+    return "" if _PRONOUN.match(subject) else clause
 
 
 _RELATIVE = re.compile(r"\b(?:who|which|that|where|when|whose|whom)\b", re.IGNORECASE)

@@ -28,12 +28,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from redargue.database import SqliteGuard
 from redargue.errors import UsageError
 from redargue.files import make_folder, make_private, sha256_of
 from redargue.nli.model_files import OnnxFile
 from redargue.nli.wordpiece import WordPiece
 from redargue.registry import install
-from redargue.retrieval.corpus.database import SqliteGuard
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Collects the numbers of tokens read for one backend call; concurrent calls have separate lists."""

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from redargue.database import require_format
 from redargue.errors import CorpusError, RedargueError, StoreUnavailable, UsageError
 from redargue.memory.records import MEMORY_TABLES, META, TABLES
 from redargue.net.secrets import Secrets, display_url
 from redargue.registry import install
-from redargue.retrieval.corpus.database import require_format
 
 CONNECT, BUSY = 10, 30  # timeouts in seconds: for connecting, and for locks of other writers
 SCHEMES = ("postgresql://", "postgres://")

@@ -32,6 +32,8 @@ def test_running_titles_and_page_numbers_are_left_out() -> None:
         [f"Page {page} of 10" for page in range(1, 11)],
         [f"- {page} -" for page in range(17, 27)],  # of a volume
         ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
+        ["i", "ii", "iii", "iv", "1", "2", "3", "4", "5", "6"],  # front matter has its own
+        [f"Manual {chapter}-{page}" for chapter in (1, 2) for page in range(1, 6)],
     ],
 )
 def test_a_number_that_counts_the_pages_is_left_out_with_its_title(titles: list[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from redargue.errors import UnreadableFile
 from redargue.retrieval.corpus import ingest, office
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.ingest import read_documents
+from redargue.retrieval.corpus.ingest import read_documents, read_file
 from support.files import docx, paragraphs, pdf
 
 _NAMES = " ".join(
@@ -206,6 +206,43 @@ def test_what_only_the_html_part_of_a_letter_says_follows_its_plain_text(tmp_pat
     picture = letter("The room costs 95 euros.")
     picture.add_alternative('<img src="cid:a">', subtype="html")
     assert one(tmp_path / "c.eml", picture.as_bytes()).text == "The room costs 95 euros."
+
+
+def test_statements_of_other_words_in_a_row_are_kept_however_long_the_letter_is(tmp_path: Path) -> None:
+    made = letter("The pool is open in May. Dogs are not allowed in the hall. The hall is free on 1 May.")
+    made.add_alternative(
+        "<p>The pool is not open on 1 May.</p><p>Dogs are allowed in the pool.</p><p>The hall is free.</p>",
+        subtype="html",
+    )
+    text = one(tmp_path / "a.eml", made.as_bytes()).text
+    assert text.split("\n\n", 1)[1].split("\n") == [
+        "The pool is not open on 1 May.",
+        "",
+        "Dogs are allowed in the pool.",
+    ]
+
+
+def test_a_part_in_an_unknown_character_set_is_named_and_the_other_is_read(tmp_path: Path) -> None:
+    made = letter("The room costs 95 euros.")
+    made.add_alternative("<p>The room costs 95 euros.</p>", subtype="html")
+    plain, page = made.iter_parts()
+    page.replace_header("Content-Type", "text/html; charset=x-user-defined")
+    body, unread = read(tmp_path / "a.eml", made.as_bytes())
+    assert isinstance(body, Document)
+    assert body.text == "The room costs 95 euros."
+    assert isinstance(unread, UnreadableFile)
+    assert "text/html" in unread.what
+    plain.replace_header("Content-Type", "text/plain; charset=x-user-defined")
+    assert "unknown character set" in refused(tmp_path / "b.eml", made.as_bytes()).what
+
+
+@pytest.mark.parametrize("page", ["<body hidden><p>{}</p>", "<body style='display:none'>{}", "<body><nav>{}</nav>"])
+def test_a_page_that_a_script_shows_is_read_whole(page: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(page.format("The bridge opened in 1889."))
+    (document,) = read_file(path, whole=True)
+    assert isinstance(document, Document)
+    assert document.text == "The bridge opened in 1889."
 
 
 def test_a_picture_within_a_letter_is_no_attachment(tmp_path: Path) -> None:

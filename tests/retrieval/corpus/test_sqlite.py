@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from redargue import database
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
-from redargue.retrieval.corpus import database, documents
+from redargue.retrieval.corpus import documents
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import default_store, open_corpus
 from redargue.retrieval.corpus.sqlite import SqliteCorpus

@@ -18,8 +18,8 @@ from redargue.bench.datasets import Example, apply_as_of, datasets, load
 from redargue.bench.harness import BENCH, Bench, ClaimOutcome, read_bench_file, reopen
 from redargue.bench.judge import calibrate, calibration_tables, read_judged
 from redargue.bench.reports.charts import draw_frontier, frontier_table, require_drawing
-from redargue.bench.reports.page import print_comparison
 from redargue.bench.reports.publishing import publishable, write_tables
+from redargue.bench.reports.tables import print_comparison
 from redargue.bench.system import System, require_evidence
 from redargue.cli.app import BenchGroup
 from redargue.cli.list import print_rows, usable

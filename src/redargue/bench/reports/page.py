@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
-from redargue.bench.compare import RESULTS, Comparison
+from redargue.bench.compare import RESULTS
 from redargue.bench.harness import BENCH
 from redargue.bench.reports import OTHERS_SHOWN, BenchRun, load_bench, publishing, tables
 from redargue.bench.reports.adjudication import Adjudicated, adjudication_tables, queue, read_back
@@ -31,7 +30,7 @@ from redargue.reports.debate import (
 )
 from redargue.reports.exchange import claim_reviews
 from redargue.reports.folders import Wanted
-from redargue.reports.markdown import block, list_markdown, plain, print_tables, table_markdown, tables_markdown
+from redargue.reports.markdown import block, list_markdown, plain, table_markdown, tables_markdown
 from redargue.reports.overview import settings
 from redargue.reports.render import OF_RUNS, as_json, dumped, table_json
 from redargue.reports.table import Table, letter
@@ -64,13 +63,6 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         if body:
             parts += [f"## {title}", *body]
     return "\n\n".join(parts) + "\n"
-
-
-def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
-    for line in (f"{tables.sample_text(comparison.sample)}.", tables.gold_text(comparison.sample), ""):
-        print(printable(line, lines=False), file=file or sys.stdout)
-    made = (*tables.results_table(comparison), tables.pairs(comparison))
-    print_tables((table for table in made if table.rows), file=file)
 
 
 CONTENTS = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from redargue.bench.compare import ComparedSystem, Comparison, Pair, Prediction
 from redargue.bench.datasets import TIMINGS
@@ -13,10 +14,11 @@ from redargue.bench.metrics.classification import Confusion
 from redargue.bench.scoring import Scores
 from redargue.bench.tables.comparison import ComparedTable
 from redargue.claims import FREE_TEXT, LabelSet
+from redargue.reports.markdown import print_tables
 from redargue.reports.overview import shortened_cell
 from redargue.reports.phrases import NO_ANSWER
 from redargue.reports.table import Cell, Column, Link, Table, letter, number
-from redargue.sanitize import counted
+from redargue.sanitize import counted, printable
 
 SYSTEM = (Column("Key", "key"), Column("System", "name"))
 SIGNED = "+.3f"
@@ -368,3 +370,10 @@ def rounds_table(comparison: Comparison) -> Table | None:
             rows.append((*key(at, row), "Verdict", row.scores.n, None, row.scores.figure("accuracy").value))
     columns = (number("Round"), number("Claims still debated", ","), number("Majority", ".3f"), number("Right", ".3f"))
     return Table("Accuracy by round", (*SYSTEM, *columns), tuple(rows), (BY_ROUND,)) if rows else None
+
+
+def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
+    for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
+        print(printable(line, lines=False), file=file or sys.stdout)
+    made = (*results_table(comparison), pairs(comparison))
+    print_tables((table for table in made if table.rows), file=file)

@@ -21,7 +21,7 @@ SEARCHER = "searcher"
 
 
 class PoolSettings(SearchSettings):
-    """Settings of a debate over a pool: every tool is searched once; without any there is no evidence, as published."""
+    """Settings of a debate over a pool: every tool is searched once; without tools, as in the papers, none."""
 
     tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
 

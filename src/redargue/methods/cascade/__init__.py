@@ -21,7 +21,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
 from redargue.methods.cascade.fit import Fit, Threshold, Thresholds
 from redargue.methods.setting_types import Facts, LocalFile, SettingsOf, Word
-from redargue.methods.verdict_parts import OPPOSITE, distinct, side_of, why_unsettled
+from redargue.methods.verdict_parts import distinct, side_of, why_unsettled
 from redargue.nli.aggregation import first_of_sources
 from redargue.nli.language import in_english, language_of
 from redargue.quotes import can_decide
@@ -270,7 +270,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return None
         read = await self.ask(reader, ReadPassages, passages=passages)
         sides = {side_of(self.claim.labels, name): name for name in self.claim.labels.names}
-        other = sides.get(OPPOSITE.get(side_of(self.claim.labels, read.label), Side.CONTEXT))
+        other = sides.get(side_of(self.claim.labels, read.label).opposite or Side.CONTEXT)
         self.cite(read.opposing, label=other, agent=READER, passages=self.passages)
         return read
 
@@ -310,12 +310,12 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return ("the evidence settles nothing",)
         side, why = side_of(labels, label), []
         quotes = [quote for quote in held.verdict.quotes if can_decide(quote, self.passages)]
-        if self.settings.one_sided and any(quote.side is OPPOSITE.get(side) for quote in quotes):
+        if self.settings.one_sided and any(quote.side is side.opposite for quote in quotes):
             why.append("quotations on both sides")
         by_sha = {passage.sha256: passage for passage in self.passages}
         cited = [by_sha[quote.passage] for quote in quotes if quote.side is side and quote.passage in by_sha]
         sources, least = len(first_of_sources(cited)), self.settings.min_sources
-        if side in OPPOSITE and sources < least:
+        if side.opposite and sources < least:
             why.append(f"{counted(sources, 'source')} of at least {least} quoted")
         return tuple(why)
 
@@ -350,7 +350,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return (*doubts, f"{confidence}; this stage never stops")
         if held.score < threshold:
             return (*doubts, f"{confidence} is below {threshold:g}")
-        sided = side_of(self.claim.labels, held.verdict.label) in OPPOSITE
+        sided = side_of(self.claim.labels, held.verdict.label) is not Side.CONTEXT
         return doubts or (f"{confidence} reaches {threshold:g}", *(("quotations on one side only",) if sided else ()))
 
     def conclude(self, stage: Stage, held: StageResult) -> Verdict:

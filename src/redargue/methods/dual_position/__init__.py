@@ -189,7 +189,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         preparations = (prepare(position) for position in STANCES for prepare in (self.gather, self.analyse))
         await gather_or_cancel(preparations)
         if self.settings.profile == "hardened":
-            self.numbers = document_numbers(self.gathered())
+            self.numbers = document_numbers(chain.from_iterable(self.records.values()))
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
             return self.conclude(0, await self.vote(0, self.settings.referees[:1]))
         opener: Position | None = None
@@ -276,7 +276,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             argument.quotes, label=stated, agent=member_name(position, "team"), passages=self.records[position]
         )
         found = {quote.text: quote for quote in quotes if quote.source is not None}
-        known = {passage.sha256: passage for passage in self.records[position]}
+        known = {
+            passage.sha256: passage for passage in reversed(self.records[position])
+        }  # the first of equal texts, as in quotes
         return Speech(
             position=position,
             round=round_,

@@ -259,7 +259,8 @@ async def _read_with_room(
     Where a single claim has no room, :meth:`OnePass.check` reads it beside all of its passages.
     """
     shown = tuple(_within(found, settings.characters))
-    needed = chain.from_iterable(_needed(passages, settings) for passages in found)
+    has_whole = any(map(reader.run.is_whole, reader.tools))  # its passages are all needed, otherwise each claim's best
+    needed = chain.from_iterable(passages if has_whole else passages[:1] for passages in found)
     if {passage.content for passage in needed} <= {passage.content for passage in shown}:
         return await _read(claims, shown, settings, reader)
     if len(claims) == 1:
@@ -268,11 +269,6 @@ async def _read_with_room(
     parts = (claims[:middle], found[:middle]), (claims[middle:], found[middle:])
     read = await gather_or_cancel(_read_with_room(*part, settings, reader) for part in parts)
     return tuple(chain.from_iterable(read))
-
-
-def _needed(passages: tuple[Passage, ...], settings: OnePassSettings) -> tuple[Passage, ...]:
-    """The best passage of a claim; all of them where the tools returned more than was requested."""
-    return passages if len(passages) > settings.top_k * len(settings.tools) else passages[:1]
 
 
 async def _read(

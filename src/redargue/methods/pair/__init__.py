@@ -19,7 +19,7 @@ from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
 from redargue.methods.setting_types import Word
-from redargue.methods.verdict_parts import OPPOSITE, distinct, read_quotes, side_of, why_unsettled
+from redargue.methods.verdict_parts import distinct, read_quotes, side_of, why_unsettled
 from redargue.quotes import content_words
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
@@ -159,7 +159,7 @@ class Pair(Method, name="pair", settings=PairSettings):
             return tuple(lacks)
         if unsettled := why_unsettled(verdict, self.run):
             return unsettled
-        other = OPPOSITE.get(side_of(labels, label))
+        other = side_of(labels, label).opposite
         if not other or not self.settings.small_reader:
             return ()
         read = await read_quotes(self.claim, verdict.quotes, reader, round_=1)

@@ -48,7 +48,9 @@ def _heard(turn: Turn, documents: PassagesByTurn | None) -> OtherAnswer:
 
 
 def _found(turn: Turn, passages: tuple[Passage, ...]) -> tuple[str, ...]:
-    read = dict(zip((passage.sha256 for passage in passages), turn.passages, strict=False))
+    read: dict[str, Passage] = {}
+    for passage, shown_as in zip(passages, turn.passages, strict=False):
+        read.setdefault(passage.sha256, shown_as)  # a quotation is of the first of equal texts
     quotes = chain.from_iterable(find_quotes(text, passages) for text in turn.answer.quotes)
     shown = (
         f"[{turn.numbered[document_key(read[quote.passage])]}] {sourced(quote.text, quote.source)}"
@@ -271,16 +273,17 @@ class Algorithm1(Method):
             documents = await self.retrieve(round_, debater, query)
             passages = await self.summarise(round_, debater, query, documents)
         if self.hardened:
-            new = {document.sha256: (document, read) for document, read in zip(documents, passages, strict=True)}
-            pairs = (new | {sha: pair for sha, pair in self.quoted_by(debater.name).items() if sha not in new}).values()
+            new = {document.content: (document, read) for document, read in zip(documents, passages, strict=True)}
+            kept_too = {key: pair for key, pair in self.quoted_by(debater.name).items() if key not in new}
+            pairs = (new | kept_too).values()
             documents, passages = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
         self.documents[round_, debater.name] = documents
         return Evidence(query, kept, passages)
 
-    def quoted_by(self, debater: str) -> dict[str, tuple[Passage, Passage]]:
+    def quoted_by(self, debater: str) -> dict[tuple[str, str], tuple[Passage, Passage]]:
         """The documents that a debater has quoted, which it keeps, each with the text that it was shown (``T36``)."""
         return {
-            document.sha256: (document, passage)
+            document.content: (document, passage)
             for turn in chain.from_iterable(self.history)
             if turn.agent == debater
             for document, passage in zip(self.documents_of(turn), turn.passages, strict=True)

@@ -50,9 +50,13 @@ def _is_links(block: HtmlElement) -> bool:
 
 
 def shown_text(tree: HtmlElement) -> str:
-    """All text that the page shows, without its navigation. Elements are removed from the tree."""
+    """All text that the page shows, without its navigation; the whole text if nothing else is left.
+
+    Elements are removed from the tree.
+    """
+    whole = str(html_text.extract_text(tree))
     _drop(tree, _NOT_SHOWN)
-    return str(html_text.extract_text(tree))
+    return str(html_text.extract_text(tree)) or whole
 
 
 def _drop(tree: HtmlElement, elements: str) -> None:
@@ -74,6 +78,8 @@ def main_text(tree: HtmlElement) -> str:
             for name in ("class", "id"):
                 element.attrib.pop(name, None)
     rest = str(html_text.extract_text(tree))
+    for element in tree.xpath(f"//*[@{_MARK}]"):
+        del element.attrib[_MARK]
     asides = tree.xpath(_ASIDES)
     for number, element in enumerate(asides):
         element.set(_MARK, str(number))

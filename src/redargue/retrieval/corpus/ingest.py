@@ -112,12 +112,12 @@ def read_documents(path: Path) -> Iterator[Document | UnreadableFile]:
 
 def without_repeated_ids(documents: Iterable[Document | UnreadableFile]) -> Iterator[Document | UnreadableFile]:
     """The documents, with an error for each that has the id of an earlier one and other content."""
-    seen: dict[str, tuple[str, str]] = {}
+    seen: dict[str, tuple[bytes, str]] = {}  # of millions of documents, if need be
     for document in documents:
         if isinstance(document, UnreadableFile):
             yield document
             continue
-        content = document.sha256
+        content = bytes.fromhex(document.sha256)[:8]
         first, place = seen.setdefault(document.id, (content, document.path))
         if content == first:
             yield document

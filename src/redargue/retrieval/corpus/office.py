@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr, parsedate_to_datetime
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -308,8 +308,9 @@ def read_eml(content: bytes) -> Letter:
         letter = message_from_bytes(content, policy=policy.default)
         assert isinstance(letter, EmailMessage)
         plain, page = letter.get_body(("plain",)), letter.get_body(("html",))
-        text, html = ("" if part is None else str(part.get_content()) for part in (plain, page))
-        rest = [part for part in _leaves(letter) if part is not plain and part is not page and not _is_shown(part)]
+        text, html = _decoded(plain), _decoded(page)
+        read = [part for part, content in ((plain, text), (page, html)) if content is not None]
+        rest = [part for part in _leaves(letter) if part not in read and not _is_shown(part)]
         attached = tuple(
             (" ".join((part.get_filename() or part.get_content_type()).split()), _bytes(part)) for part in rest
         )
@@ -317,14 +318,24 @@ def read_eml(content: bytes) -> Letter:
         sent = _day(str(letter.get("date") or ""))
     if not letter.keys():
         raise UnreadableFile("not an e-mail: it has no header")
-    if html.strip():
+    text = text or ""
+    if html and html.strip():
         text = _with_page(text, html)
     if not text.strip():
-        raise UnreadableFile("the e-mail contains no text")
+        unknown = bool(plain or page) and not read
+        raise UnreadableFile(f"the e-mail {'has an unknown character set' if unknown else 'contains no text'}")
     fields = {"text": storable(text.replace("\r\n", "\n")).strip()}
     fields |= {"title": subject, "publisher": name or address, "published": sent}
     clean = {name: value if name == "text" else " ".join(storable(value).split()) for name, value in fields.items()}
     return Letter(clean, attached)
+
+
+def _decoded(part: MIMEPart | None) -> str | None:
+    """The text of a part of a letter; None where there is no such part, or its character set is unknown."""
+    try:
+        return None if part is None else str(part.get_content())
+    except LookupError:
+        return None
 
 
 def _leaves(part: EmailMessage) -> Iterator[EmailMessage]:
@@ -349,16 +360,20 @@ def _bytes(part: EmailMessage) -> bytes:
 
 
 def _with_page(text: str, html: str) -> str:
-    """The plain text of a letter, and below it the lines of its HTML part with words that the text does not have."""
+    """The plain text of a letter, and below it the lines of its HTML part whose words it does not have in a row."""
     try:
         page = read_html(html, whole=True)["text"]
     except UnreadableFile:
         if not text.strip():
             raise
         return text  # the page has pictures only
-    known = set(_WORDS.findall(text.casefold()))
-    more = (line for line in page.split("\n") if not known.issuperset(_WORDS.findall(line.casefold())))
+    known = _in_a_row(text)
+    more = (line for line in page.split("\n") if _in_a_row(line) not in known)
     return "\n\n".join(filter(None, (text.rstrip(), "\n".join(more))))
+
+
+def _in_a_row(text: str) -> str:
+    return f" {' '.join(_WORDS.findall(text.casefold()))} "
 
 
 _WORDS = re.compile(r"\w+")

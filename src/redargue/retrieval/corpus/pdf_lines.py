@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice, pairwise
@@ -106,18 +106,25 @@ _LONGEST_LINE = 120  # characters of a running line
 
 
 class _Line(NamedTuple):
-    """A line at an edge of a page; ``numbered``: its words, each with one number as the distance from the page's."""
+    """A line at an edge of a page.
+
+    Attributes:
+        at: its place among the page's lines.
+        shape: its words without numbers.
+        numbered: its words, each time with one number as the distance from the page's.
+    """
 
     at: int
     words: str
+    shape: str
     numbered: frozenset[str]
 
 
 def without_running_lines(pages: Sequence[str]) -> list[str]:
     """The pages without lines at their edges that half of the pages have.
 
-    A number may differ only where it counts the pages: otherwise the lines may be rows of a table. A line that states
-    something stays where it is first. One page has no running lines.
+    A number may differ only where it counts the pages, of the document or of a chapter: otherwise the lines may be rows
+    of a table. A line that states something stays where it is first. One page has no running lines.
     """
     lines_of = [page.splitlines() for page in pages]
     edges_of = [list(_edges(lines, number)) for number, lines in enumerate(lines_of, 1)]
@@ -125,7 +132,7 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     for edges in edges_of:
         counts.update({key for line in edges for key in (line.words, *line.numbered)})
     least = max(2, (sum(map(bool, edges_of)) + 1) // 2)
-    running = {key for key, count in counts.items() if count >= least}
+    running = {key for key, count in counts.items() if count >= least} | _counted_anew(edges_of, least)
     stated: set[str] = set()
     kept = []
     for lines, edges in zip(lines_of, edges_of, strict=True):
@@ -140,6 +147,31 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     return kept
 
 
+def _counted_anew(edges_of: Sequence[Sequence[_Line]], least: int) -> set[str]:
+    """The numbered words of lines whose number counts the pages of a chapter: "3-1", "3-2"; "iii", "iv" before "1".
+
+    Such a number has the same distance from the page's number as on a page right before or after (or the next but one,
+    where odd and even pages have titles of their own), and half of the pages have lines of that shape.
+    """
+    pages_of: dict[str, set[int]] = defaultdict(set)
+    shapes: dict[str, set[str]] = defaultdict(set)
+    for page, edges in enumerate(edges_of):
+        for line in edges:
+            shapes[line.shape] |= line.numbered
+            for key in line.numbered:
+                pages_of[key].add(page)
+    near = {key: _with_neighbours(pages) for key, pages in pages_of.items()}
+    found: set[str] = set()
+    for keys in shapes.values():
+        if len(set().union(*(near[key] for key in keys))) >= least:
+            found |= {key for key in keys if near[key]}
+    return found
+
+
+def _with_neighbours(pages: set[int]) -> set[int]:
+    return {page for page in pages if pages & {page - 2, page - 1, page + 1, page + 2}}
+
+
 def _edges(lines: Sequence[str], page: int) -> Iterator[_Line]:
     """The short lines with a word at the top and the bottom of a page."""
     top = list(islice((at for at in range(len(lines)) if _LETTER.search(lines[at])), _EDGE))
@@ -150,7 +182,7 @@ def _edges(lines: Sequence[str], page: int) -> Iterator[_Line]:
             # A table that continues on the next page has rows at the bottom of one and the top of the other.
             sides = [name for name, places in (("top", top), ("bottom", bottom)) if at in places]
             numbered = frozenset(f"{side} {each}" for each in _numbered(words, page) for side in sides)
-            yield _Line(at, words, numbered)
+            yield _Line(at, words, _NUMBER.sub("#", words), numbered)
 
 
 def _numbered(words: str, page: int) -> Iterator[str]:

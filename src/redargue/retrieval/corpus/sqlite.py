@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from redargue.database import SCHEMA, Database
 from redargue.errors import CorpusError
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.session import DIMENSIONS, Floats
@@ -28,7 +29,6 @@ from redargue.retrieval.corpus import (
     Hits,
     stores,
 )
-from redargue.retrieval.corpus.database import SCHEMA, Database
 from redargue.retrieval.corpus.documents import (
     Chunk,
     Document,

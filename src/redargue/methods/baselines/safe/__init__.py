@@ -213,7 +213,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
     def conclude(self, answer: Answer) -> Verdict:
         searches = len(self.results)
         self.answered(RATER, answer, round_=searches + 1, passages=found_in(tuple(self.results)))
-        return self.verdict_of(answer, decided_by=RATER, rounds=searches)
+        return self.verdict_of(answer, confidence=None, decided_by=RATER, rounds=searches)
 
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:
