@@ -26,7 +26,7 @@ from support.loopback import Loopback
 from support.scripts import agreeing
 from support.tiny import needs_torch, tiny_llama
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CLAIMS = [
     Claim(text="Bees are insects."),

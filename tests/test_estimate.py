@@ -74,6 +74,7 @@ async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter
     return Counter(task.name() for task, _ in backend.calls), verdict.usage.searches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("course", ["low", "high"])
 async def test_a_dry_run_counts_what_a_debate_of_its_course_asks(course: str, settings: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ TESTS = Path(__file__).parent
 DEVIATIONS = [(name, deviation) for name in ours() for deviation in methods[name].deviations()]
 
 
+@pytest.mark.slow
 def test_the_page_is_written_from_the_methods_as_they_are() -> None:
     """If it is not: ``python -m benchmarks methods --write``."""
     assert PAGE.read_text(encoding="utf-8") == page(json.loads(FIGURES.read_text(encoding="utf-8")))

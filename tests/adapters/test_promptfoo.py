@@ -17,6 +17,7 @@ BRIDGE = "The bridge at Orvell opened in 1889. It is 330 metres long."
 WRONG = BRIDGE.replace("330", "500")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("output", "variables", "passes", "score", "reason"),
     [

@@ -37,6 +37,8 @@ from redargue.retrieval.tools.online import OnlineTool
 from redargue.runs.budget import Account
 from support.files import pdf
 
+pytestmark = pytest.mark.slow
+
 MARKS = "\u0301\u0316"
 QUOTES = {
     "quotation marks": ('"' * 64_000 + "a", '"' * 64_000 + " b"),

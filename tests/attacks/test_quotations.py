@@ -204,6 +204,7 @@ def test_a_true_quotation_is_found(quote: str, text: str) -> None:
     assert text[found.start : found.end] == found.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quote", "text"),
     [

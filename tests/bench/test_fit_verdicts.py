@@ -28,6 +28,7 @@ def drawn(random_: random.Random, count: int, shift: float = 0.0) -> list[Judged
     return items
 
 
+@pytest.mark.slow
 def test_nine_of_ten_fits_keep_the_target_on_the_population() -> None:
     random_, exceeded, decides = random.Random(0), 0, 0
     for _ in range(DRAWS):

@@ -36,6 +36,7 @@ def labelled(count: int = 3) -> list[dict[str, str]]:
     return [{"claim": claim, "label": label} for claim, label in CLAIMS[:count]]
 
 
+@pytest.mark.slow
 def test_few_claims_are_fitted_and_no_target_is_promised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = fitting(tmp_path, labelled(), "--json")
     assert run(command) == 0

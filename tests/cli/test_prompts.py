@@ -75,6 +75,7 @@ def test_earlier_replies_of_a_chat_have_the_form_that_is_asked_for(capsys: pytes
     assert '"candidates"' in said[1]
 
 
+@pytest.mark.slow
 def test_prompts_of_all_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["prompts", "ls"]) == 0
     rows = capsys.readouterr().out.splitlines()

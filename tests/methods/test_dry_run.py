@@ -29,6 +29,7 @@ SHIPPED = [(name, profile) for name in ours() for profile in methods[name].profi
 SECONDS = 10  # of processor time, several dozen times what one takes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "profile"), SHIPPED)
 def test_every_method_has_a_cost_that_grows_with_disagreement(name: str, profile: str) -> None:
     began = time.process_time()

@@ -427,6 +427,7 @@ def test_content_words() -> None:
     assert distinct_words("The mayor of the old town and the mayor") == ["mayor", "old", "town"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task",
     [

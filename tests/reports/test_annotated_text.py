@@ -107,6 +107,7 @@ def test_a_quotation_has_its_file_and_page_and_a_report_no_folder_of_the_machine
     assert "redargue replay one" in render(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["_a ", "[a", "![a ", "`a ", "**a *b "])
 def test_marks_that_nothing_closes_take_no_longer_than_their_text_is_long(mark: str) -> None:
     text = (mark * MAX_LENGTH)[:MAX_LENGTH]

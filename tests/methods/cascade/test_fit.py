@@ -60,6 +60,7 @@ def test_the_risk_exceeds_the_target_in_at_most_delta_of_many_fits() -> None:
     assert exceeded <= 40 * DELTA
 
 
+@pytest.mark.slow
 def test_the_loss_exceeds_the_target_in_at_most_delta_of_many_fits_and_more_claims_stop_than_for_a_risk() -> None:
     rng = random.Random(11)
     further = drawn(rng, 10_000)

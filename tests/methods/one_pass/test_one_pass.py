@@ -157,6 +157,7 @@ async def test_all_nearest_sentences_of_a_summary_s_claims_are_read() -> None:
     assert {passage.text for passage in seen} == beside
 
 
+@pytest.mark.slow
 async def test_each_claim_is_read_beside_its_best_passage() -> None:
     filler = "The old station has a roof of red tiles, and nobody counts them. " * 12
     beside: list[tuple[int, int]] = []
