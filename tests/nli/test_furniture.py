@@ -46,6 +46,9 @@ Press contact: Jana Brandt, +49 30 5550 1234, press@kestrel.example
         "# # #",
         "Notes to editors:",
         "Page 3 of 12",
+        "© 2025 St Brannoc's University Hospital.",
+        "Copyright © 2024-2026 Tarrow Valley Water. All rights reserved.",
+        "All rights reserved.",
     ],
 )
 def test_lines_that_accompany_a_release_state_nothing(line: str) -> None:
@@ -63,6 +66,8 @@ def test_lines_that_accompany_a_release_state_nothing(line: str) -> None:
         "The film ends with a wedding.",
         "Contact with the probe was lost on 3 May.",
         "In 2019, 12345678 people voted.",
+        "Copyright law was changed in 2019.",
+        "© 2019 was printed on 40,000 copies.",
     ],
 )
 def test_a_line_with_a_statement_is_not_furniture(line: str) -> None:

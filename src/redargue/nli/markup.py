@@ -144,6 +144,7 @@ _LINE = re.compile(
     rf"(?:\s*[,;|/]?\s*(?:{_TELEPHONE}|{_ADDRESS})){{0,3}}"
     r"|notes? (?:to|for) (?:the )?editors?|editors?['’] notes?"
     r"|about (?:the |our )?(?-i:[A-ZÀ-Þ])[\w.'’&-]{0,40}(?: [\w.'’&-]{1,40}){0,4}|boilerplate"
+    r"|(?:copyright )?© ?[^!?\n]{0,120}|copyright (?:19|20)\d\d[^!?\n]{0,120}|all rights reserved"
     r"|ends?|# ?# ?#+|- ?30 ?-"
     r"|page \d+(?: of \d+)?|\d+ ?(?:/|of) ?\d+",
     re.IGNORECASE,
@@ -158,7 +159,7 @@ _CONTACT_LINE = re.compile(r"[ \t]*\S[^\n]{0,120}(?:\n|\Z)")
 _CONTACT_LINES = 6
 _FIXED = re.compile(  # words and dates that state nothing, whatever they look like
     rf"{_DATE}|\b(?:for (?:immediate )?(?:release|publication|broadcast)|(?:news|press|media) release|embargoed|contact"
-    r"|ends?|before|until)\b|\b\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?m\b",
+    r"|all rights reserved|ends?|before|until)\b|\b\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?m\b",
     re.IGNORECASE,
 )
 _LINE_EDGES = " \t\r\n.:;,–—-*_#|>"

@@ -245,6 +245,16 @@ def test_a_page_that_a_script_shows_is_read_whole(page: str, tmp_path: Path) -> 
     assert document.text == "The bridge opened in 1889."
 
 
+def test_the_name_of_a_pages_tab_is_its_title_and_no_sentence_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(
+        "<html><head><title>The bridge opens | Town</title></head><body><p>It opened in 1889.</p></body></html>"
+    )
+    (document,) = read_file(path, whole=True)
+    assert isinstance(document, Document)
+    assert (document.title, document.text) == ("The bridge opens | Town", "It opened in 1889.")
+
+
 def test_a_picture_within_a_letter_is_no_attachment(tmp_path: Path) -> None:
     made = letter("<p>It is 17.4 km long.</p>", html=True)
     made.add_related(b"\x89PNG", maintype="image", subtype="png", cid="<logo>")

@@ -55,7 +55,7 @@ def shown_text(tree: HtmlElement) -> str:
     Elements are removed from the tree.
     """
     whole = str(html_text.extract_text(tree))
-    _drop(tree, _NOT_SHOWN)
+    _drop(tree, f"//head/title | {_NOT_SHOWN}")
     return str(html_text.extract_text(tree)) or whole
 
 
