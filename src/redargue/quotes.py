@@ -57,7 +57,7 @@ def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CO
     found in a title; of one that runs from the title into the text, the part in the text counts.
 
     A quotation has to begin and end at word boundaries, and what it leaves out beside it must not deny it: the words of
-    its own sentence (:mod:`redargue.framing`) and the sentences around it (:mod:`redargue.framing`).
+    its own sentence and the sentences around it (:mod:`redargue.framing`).
     """
     text = _NUMBER.sub("", text)
     best: Quote | None = None

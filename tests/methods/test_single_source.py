@@ -218,7 +218,16 @@ def test_whether_a_verdict_may_end_a_claim_is_decided_without_reading_passages(m
     assert verdict_parts.why_unsettled(verdict, run) == ()
 
 
-def test_only_so_many_characters_of_unquoted_passages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MOST_CHARACTERS", len(AGREES) + 10)
-    passages = [passage(AGREES, "Two"), passage(AGREES, "Three", title="Another")]
-    assert [quote.passage for quote in sources.shown_unquoted(CLAIM, passages)] == [passages[0].sha256]
+def test_passages_beyond_the_limits_may_be_for_the_other_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = passage(OPENED, "One"), passage(AGREES, "Two")
+    quotes = tuple(find_quote(each.text, (each,), side=Side.FOR) for each in (first, second))
+    verdict = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=quotes)
+    found = EvidenceFound(agent="a", round=1, tool="t", query="q", key="k", passages=(first, second, THIRD))
+    assert limited(verdict, [found], reads_evidence=True, hardened=True).robust_to == 1
+    monkeypatch.setattr(sources, "MOST_CHARACTERS", len(THIRD.text) - 1)
+    assert limited(verdict, [found], reads_evidence=True, hardened=True).robust_to == 0
+
+
+def test_a_long_passage_leaves_room_for_shorter_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MOST_CHARACTERS", len(FILLER))
+    assert sources.within_limits([passage(FILLER * 9, "One"), passage(FILLER, "Two")]) == [passage(FILLER, "Two")]

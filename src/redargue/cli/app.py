@@ -254,11 +254,11 @@ def run(arguments: list[str]) -> int:
     except (RedargueError, OSError) as error:
         if "--debug" in arguments or os.environ.get("REDARGUE_DEBUG", "") not in ("", "0", "false"):
             raise
-        return _said(_problem(error) if isinstance(error, OSError) else error)
+        return _print_error(_problem(error) if isinstance(error, OSError) else error)
     return 0
 
 
-def _said(problem: RedargueError) -> int:
+def _print_error(problem: RedargueError) -> int:
     """Prints an error and returns its exit code; a name for it in ``run`` would keep its frames."""
     typer.echo(printable(f"redargue: {problem}"), err=True)
     return problem.exit_code

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import accumulate
 
 from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Claim, Meaning
@@ -56,15 +55,24 @@ def sources_of(claim: Claim, quotes: Sequence[Quote], passages: Mapping[str, Pas
     return independent([*read], passages)
 
 
+def within_limits(passages: Iterable[Passage]) -> list[Passage]:
+    """The passages that are read: as many as :data:`MOST_READ` and :data:`MOST_CHARACTERS` allow."""
+    kept: list[Passage] = []
+    room = MOST_CHARACTERS
+    for passage in passages:
+        if len(kept) < MOST_READ and len(passage.text) <= room:
+            kept.append(passage)
+            room -= len(passage.text)
+    return kept
+
+
 def shown_unquoted(claim: Claim, passages: Sequence[Passage]) -> list[Quote]:
     """The strongest sentence of each passage that shows a side by itself.
 
     Nothing for a claim that joins several facts, of which a sentence may show one, and where the reader does not know
     the language.
     """
-    lengths = accumulate(len(passage.text) for passage in passages[:MOST_READ])
-    short = [passage for passage, length in zip(passages, lengths, strict=False) if length <= MOST_CHARACTERS]
-    readable = [passage for passage in short if not language_of(passage.text)]
+    readable = [passage for passage in passages if not language_of(passage.text)]
     if not readable or language_of(claim.text) or claim_parts(claim.text).texts:
         return []
     reading = _small_reader().read(claim.text, readable)
@@ -90,12 +98,15 @@ def single_source(sources: Sequence[Passage], publishers: int) -> Caveat | None:
     return Caveat(kind=CaveatKind.SINGLE_SOURCE, source=only, sources=len(sources), publishers=publishers)
 
 
-def robust_to(sources: Sequence[Passage], opposed: Sequence[Passage]) -> int:
+def robust_to(sources: Sequence[Passage], opposed: Sequence[Passage], unread: int = 0) -> int:
     """How many of its sources a verdict can lose and still have more than there are for the other side.
 
     Sources of the two sides contradict each other, so the larger side is a maximum independent set of them.
+
+    Args:
+        unread: passages beyond the limits, each of which may be for the other side.
     """
-    return max(0, len(sources) - len(opposed) - 1)
+    return max(0, len(sources) - len(opposed) - unread - 1)
 
 
 def independent(quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> list[Passage]:

@@ -1,9 +1,7 @@
 """The parts of a verdict that come from quotations and searches, and what it may say without them.
 
-What an answer for or against a claim lacks that quotes nothing that can carry it (hardened).
-
-A verdict is looked at a second time before it ends a claim: what it lacks, and the small reader's view of what it
-quotes.
+Without a quotation that can carry it, an answer for or against a claim is sent back, or its label is withdrawn
+(hardened). Before a verdict ends a claim early, the small reader reads what it quotes.
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ from redargue.methods.sources import (
     shown_unquoted,
     single_source,
     sources_of,
+    within_limits,
 )
 from redargue.nli.language import language_of
 from redargue.quotes import can_decide, find_quotes
@@ -117,8 +116,8 @@ def limited(
         changes |= _undecided(verdict) if refused else {}
     shown_alone = None
     if counts_sources and decides and sound and named_publishers(passages.values()) > 1:
-        unquoted = [sha for sha in passages if sha not in orders and sha not in remembered]
-        shown_alone, counted = _count_sources(verdict, sound, passages, unquoted)
+        readable = [sha for sha in passages if sha not in orders and sha not in remembered]
+        shown_alone, counted = _count_sources(verdict, sound, passages, readable)
         changes |= counted
     flags = [
         shown_alone,
@@ -143,15 +142,18 @@ def _count_sources(
     """
     side = side_of(verdict.claim.labels, verdict.label)
     further: list[Quote] = []
+    unread = 0
     if side.opposite:  # options have none
         quoted = {quote.passage for quote in verdict.quotes}
-        further = shown_unquoted(verdict.claim, [passages[sha] for sha in readable if sha not in quoted])
+        unquoted = [passages[sha] for sha in readable if sha not in quoted]
+        read = within_limits(unquoted)
+        further, unread = shown_unquoted(verdict.claim, read), len(unquoted) - len(read)
     sources = sources_of(verdict.claim, [*sound, *(each for each in further if each.side is side)], passages)
     alone = single_source(sources, named_publishers(passages.values()))
     if not side.opposite:
         return alone, {}
     opposed = [each for each in (*verdict.quotes, *further) if each.side is side.opposite]
-    return alone, {"robust_to": robust_to(sources, independent(opposed, passages))}
+    return alone, {"robust_to": robust_to(sources, independent(opposed, passages), unread)}
 
 
 def _why_not(verdict: Verdict, telling: Sequence[Quote], present: Sequence[Quote]) -> CaveatKind:

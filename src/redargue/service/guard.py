@@ -1,4 +1,4 @@
-"""Limits of the service: what is checked before a request is read, and how many requests compute.
+"""Limits of the service: what is checked before a request is read, and how many requests compute concurrently.
 
 A request's Host, Origin and size are checked before its body is read. What a request computes before it is answered
 runs in threads of its own, and checks take turns at the processor.

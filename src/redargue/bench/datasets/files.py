@@ -1,4 +1,4 @@
-"""Claims from files: tables of the user, FIRE's claim files, and the claims of MERMAID's released runs.
+"""Claims from files: the user's tables, FIRE's claim files, and the claims of MERMAID's released runs.
 
 A table is a CSV, TSV or JSON-lines file with a mapping of its columns.
 

@@ -6,7 +6,7 @@ those whose F1 is averaged (None: all).
 
 Calibration of confidences in [0, 1]: calibration error, Brier score, reliability, risk against coverage.
 
-Longer texts (responses) have scores of their own claims: ``response_accuracy`` asks whether all claims of a response
+Responses (longer texts) are scored by their claims: ``response_accuracy`` asks whether all claims of a response
 were labelled correctly, and ``factuality`` (FacTool, FELM) whether the response was correctly called factual, that is,
 all its claims true. In all functions ``responses`` names the response of each claim.
 """

@@ -276,9 +276,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             argument.quotes, label=stated, agent=member_name(position, "team"), passages=self.records[position]
         )
         found = {quote.text: quote for quote in quotes if quote.source is not None}
-        known = {
-            passage.sha256: passage for passage in reversed(self.records[position])
-        }  # the first of equal texts, as in quotes
+        # Of equal texts the first, in which a quotation is located.
+        known = {passage.sha256: passage for passage in reversed(self.records[position])}
         return Speech(
             position=position,
             round=round_,

@@ -1,4 +1,4 @@
-"""One pass: all claims of a text are read at once, and only those that the reading does not settle go to a pair.
+"""One pass: one reading of all claims of a text; only those that it does not settle are passed to ``pair``.
 
 It has no publication. Where claims are verified one by one, without a text, each is a reading of its own.
 """

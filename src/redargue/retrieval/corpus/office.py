@@ -360,20 +360,29 @@ def _bytes(part: EmailMessage) -> bytes:
 
 
 def _with_page(text: str, html: str) -> str:
-    """The plain text of a letter, and below it the lines of its HTML part whose words it does not have in a row."""
+    """The plain text of a letter, and below it the lines of its HTML part that it does not contain.
+
+    Compared are runs of :data:`_RUN` words, in time that grows with the letter's length alone.
+    """
     try:
         page = read_html(html, whole=True)["text"]
     except UnreadableFile:
         if not text.strip():
             raise
         return text  # the page has pictures only
-    known = _in_a_row(text)
-    more = (line for line in page.split("\n") if _in_a_row(line) not in known)
-    return "\n\n".join(filter(None, (text.rstrip(), "\n".join(more))))
+    words = _WORDS.findall(text.casefold())
+    known = {run for length in range(1, _RUN + 1) for run in _runs(words, length)}
+    more = [line for line in page.split("\n") if not known.issuperset(_runs(_WORDS.findall(line.casefold()), _RUN))]
+    return "\n\n".join(filter(None, (text.rstrip(), *more)))
 
 
-def _in_a_row(text: str) -> str:
-    return f" {' '.join(_WORDS.findall(text.casefold()))} "
+def _runs(words: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
+    """All runs of so many words; of fewer words, their only run."""
+    length = min(length, len(words))
+    return zip(*(words[start:] for start in range(length)), strict=False)
+
+
+_RUN = 4  # words
 
 
 _WORDS = re.compile(r"\w+")

@@ -1,4 +1,4 @@
-"""Lines in the text layer of a PDF file that are not the document's own: divided words, running titles.
+"""Lines of a PDF file's text layer: joins divided words and sentences, and leaves out running titles.
 
 A word can be divided at the end of a line, and a sentence at the end of a page. Running titles and page numbers are
 lines at the edges of a document's pages that other pages repeat.
@@ -132,7 +132,7 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     for edges in edges_of:
         counts.update({key for line in edges for key in (line.words, *line.numbered)})
     least = max(2, (sum(map(bool, edges_of)) + 1) // 2)
-    running = {key for key, count in counts.items() if count >= least} | _counted_anew(edges_of, least)
+    running = {key for key, count in counts.items() if count >= least} | _numbers_of_chapters(edges_of, least)
     stated: set[str] = set()
     kept = []
     for lines, edges in zip(lines_of, edges_of, strict=True):
@@ -147,7 +147,7 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     return kept
 
 
-def _counted_anew(edges_of: Sequence[Sequence[_Line]], least: int) -> set[str]:
+def _numbers_of_chapters(edges_of: Sequence[Sequence[_Line]], least: int) -> set[str]:
     """The numbered words of lines whose number counts the pages of a chapter: "3-1", "3-2"; "iii", "iv" before "1".
 
     Such a number has the same distance from the page's number as on a page right before or after (or the next but one,
