@@ -362,7 +362,7 @@ def _bytes(part: EmailMessage) -> bytes:
 def _with_page(text: str, html: str) -> str:
     """The plain text of a letter, and below it the lines of its HTML part that it does not contain.
 
-    Compared are runs of :data:`_RUN` words, in time that grows with the letter's length alone.
+    Compared are runs of :data:`_RUN` words by their hashes: time and memory grow with the length of the letter alone.
     """
     try:
         page = read_html(html, whole=True)["text"]
@@ -370,21 +370,23 @@ def _with_page(text: str, html: str) -> str:
         if not text.strip():
             raise
         return text  # the page has pictures only
+    lines = page.split("\n")
+    runs_of = [set(_runs(_WORDS.findall(line.casefold()), _RUN)) for line in lines]
+    missing = set().union(*runs_of)
     words = _WORDS.findall(text.casefold())
-    known = {run for length in range(1, _RUN + 1) for run in _runs(words, length)}
-    more = [line for line in page.split("\n") if not known.issuperset(_runs(_WORDS.findall(line.casefold()), _RUN))]
+    for length in range(1, _RUN + 1):
+        missing.difference_update(_runs(words, length))
+    more = (line for line, runs in zip(lines, runs_of, strict=True) if not runs.isdisjoint(missing))
     return "\n\n".join(filter(None, (text.rstrip(), *more)))
 
 
-def _runs(words: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
-    """All runs of so many words; of fewer words, their only run."""
+def _runs(words: Sequence[str], length: int) -> Iterator[int]:
+    """The hash of each run of so many words; of fewer words, that of all of them."""
     length = min(length, len(words))
-    return zip(*(words[start:] for start in range(length)), strict=False)
+    return map(hash, zip(*(words[start:] for start in range(length)), strict=False))
 
 
 _RUN = 4  # words
-
-
 _WORDS = re.compile(r"\w+")
 
 
