@@ -107,6 +107,9 @@ Message = Mapping[str, str]
 Function = Mapping[str, Any]  # name, description, JSON schema of the arguments
 
 
+NamedSchema = tuple[str, dict[str, Any]]  # the name of a reply, and its JSON schema
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompletionRequest:
     """A request for replies.
@@ -119,7 +122,7 @@ class CompletionRequest:
     """
 
     messages: Sequence[Message]
-    schema: tuple[str, dict[str, Any]] | None = None
+    schema: NamedSchema | None = None
     form: Form | None = None
     functions: Sequence[Function] = ()
     sampling: Sampling = field(default_factory=Sampling)
@@ -158,7 +161,7 @@ class Endpoint:
         *,
         account: Account,
         seed: int = 0,
-        schema: tuple[str, dict[str, Any]] | None = None,
+        schema: NamedSchema | None = None,
         form: Form | None = None,
         functions: Sequence[Function] = (),
         sampling: Sampling | None = None,

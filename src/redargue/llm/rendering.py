@@ -26,7 +26,7 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.files import home, make_folder, open_to_read, open_to_write
 from redargue.llm import parsing
-from redargue.llm.client import Function, Message
+from redargue.llm.client import Function, Message, NamedSchema
 from redargue.llm.parsing import is_repeated, material_of, one
 from redargue.registry import did_you_mean
 from redargue.tasks.answer import Answer, LabelledTask, quoted
@@ -113,7 +113,7 @@ class Prompt(NamedTuple):
 
     system: str
     user: str
-    schema: tuple[str, dict[str, Any]] | None
+    schema: NamedSchema | None
     spans: tuple[WeightedSpan, ...] = ()
     history: tuple[tuple[str, str], ...] = ()
     functions: tuple[Function, ...] = ()
