@@ -54,10 +54,12 @@ def tiered(pairs: list[tuple[str, str]]) -> list[Any]:
 
 def made(name: str, server: Loopback, folder: Path) -> Backend:
     if name == "scripted":
+        read = lambda task, call: Answers(answers=(answer(task.claims[0].labels.names[1]),) * len(task.claims))  # noqa: E731
         parts = script(
             AnswerClaim=lambda task, call: answer(task.claim.labels.names[call.agent == "keywords"]),
             DoubtClaim=lambda task, call: answer(task.claim.labels.names[1]),
-            ReadClaims=lambda task, call: Answers(answers=(answer(task.claims[0].labels.names[1]),) * len(task.claims)),
+            ReadClaims=read,
+            DoubtClaims=read,
             JudgeDebate=lambda task, call: answer(task.claim.labels.names[-1]),
         )
         return ScriptedBackend(parts)

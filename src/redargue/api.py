@@ -26,8 +26,8 @@ from redargue.run import Run
 from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry, replayed_by
 from redargue.runs.record import Record
 from redargue.spec import RunSpec
+from redargue.tasks.judge import openings_of
 from redargue.text.extract import extract, recorded
-from redargue.text.verification import openings_of
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
 

@@ -67,7 +67,7 @@ class Run:
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
         memory: EvidenceMemory | None = None,
-        opening: Turn | None = None,
+        opening: tuple[Turn, ...] = (),
     ) -> None:
         self.actions, self.memory, self.opening = dict(actions or {}), memory, opening
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed

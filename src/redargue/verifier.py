@@ -32,7 +32,7 @@ from redargue.runs.budget import Budget, Cost, Prices
 from redargue.runs.manifest import ActionEntry, BackendEntry, Origin, RunManifest, ToolEntry
 from redargue.runs.record import CallRecord, Record, SystemClock
 from redargue.spec import RunSpec
-from redargue.tasks.judge import Turn
+from redargue.tasks.judge import openings_of
 from redargue.tasks.score import InferClaim
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
@@ -105,8 +105,7 @@ class Verifier:
         self._origin = origin or Origin()
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(parts.actions or {})
-        openings = (text or {}).get("openings", ())
-        self._openings = tuple(each and Turn.model_validate(each) for each in openings)
+        self._openings = openings_of(text or {})
         self.memory: EvidenceMemory | None = parts.memory
         self._own_memory: Memory | None = None
         try:
@@ -226,7 +225,7 @@ class Verifier:
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
             memory=for_claim(self.memory, item),
-            opening=self._openings[item] if item < len(self._openings) else None,
+            opening=self._openings[item] if item < len(self._openings) else (),
         )
         names = {"method": self.method.name, "backend": self.backend.name}
         run.emit(ClaimStarted(claim=claim, settings=self._settings, seed=self.spec.seed, **names))

@@ -24,7 +24,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate import GiveOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.one_pass import Answers, ReadClaims
+from redargue.methods.one_pass import Answers, DoubtClaims, ReadClaims
 from redargue.methods.pair import DoubtClaim
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
@@ -120,7 +120,9 @@ def script(**lines: Any) -> Script:
         RewriteQuery: lambda task, call: Query(text=f"{task.used} again"),
         AnswerClaim: answer("SUPPORTS"),
         DoubtClaim: answer("SUPPORTS"),
-        ReadClaims: lambda task, call: Answers(answers=(answer("SUPPORTS"),) * len(task.claims)),
+        **dict.fromkeys(
+            (ReadClaims, DoubtClaims), lambda task, call: Answers(answers=(answer("SUPPORTS"),) * len(task.claims))
+        ),
         WriteStatements: Statements(statements=("a", "b")),
         CheckStatements: checked(1, 1),
         WriteQuestion: Question(question="When was it lit?", noncommittal=0),

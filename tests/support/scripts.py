@@ -57,7 +57,7 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
             if not ask.schema:
                 return f"The document says it. {STATEMENT}\n**{chosen}**"
             return {"reasoning": f"The document says it. {STATEMENT}", "quotes": _quotes(ask.user), "label": chosen}
-        case "ReadClaims":
+        case "ReadClaims" | "DoubtClaims":
             return _read(ask, label)
         case "CheckStatements" | "ScoreAnswer":
             return _scored(role, ask, verdict)

@@ -34,7 +34,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.one_pass import ReadClaims
+from redargue.methods.one_pass import DoubtClaims, ReadClaims
 from redargue.methods.pair import DoubtClaim
 from redargue.methods.tool_mad.tasks import (
     MOST_KEYWORDS,
@@ -137,6 +137,7 @@ def examples(profile: Profile) -> Mapping[str, Task[Any]]:
         ),
         "DoubtClaim": DoubtClaim(claim=CLAIM, passages=(PASSAGE,), profile=profile),
         "ReadClaims": ReadClaims(claims=(CLAIM, Claim(text="It is red.")), passages=(PASSAGE,), profile=profile),
+        "DoubtClaims": DoubtClaims(claims=(CLAIM, Claim(text="It is red.")), passages=(PASSAGE,), profile=profile),
         "WriteStatements": WriteStatements(question=CLAIM.text, answer=ANSWER.text, profile=profile),
         "CheckStatements": CheckStatements(
             context=PASSAGE.text if profile == "paper" else "",

@@ -179,12 +179,12 @@ class Method:
         return cls.asks
 
     @classmethod
-    async def read_ahead(cls, settings: Any, claims: Sequence[Claim], run: Run) -> tuple[Turn | None, ...]:
-        """What is read about the claims of a text before each is verified: for each a turn, or None.
+    async def read_ahead(cls, settings: Any, claims: Sequence[Claim], run: Run) -> tuple[tuple[Turn, ...], ...]:
+        """What is read about the claims of a text before each is verified: for each the turns of a first round.
 
         A claim's own run has it as ``opening``. ``run`` is that of the whole text; its tools search all documents.
         """
-        return (None,) * len(claims)
+        return ((),) * len(claims)
 
     @classmethod
     def reads_evidence(cls, settings: Any) -> bool:
@@ -419,7 +419,7 @@ class ConfiguredMethod:
     def for_claim(self, claim: Claim, run: Run) -> Method:
         return self.kind(self.settings, claim, run)
 
-    async def read_ahead(self, claims: Sequence[Claim], run: Run) -> tuple[Turn | None, ...]:
+    async def read_ahead(self, claims: Sequence[Claim], run: Run) -> tuple[tuple[Turn, ...], ...]:
         return await self.kind.read_ahead(self.settings, claims, run)
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from redargue.claims import Frozen, Meaning
 from redargue.evidence import Passage, distinct_passages
@@ -51,6 +54,14 @@ class Turn(Frozen):
     @property
     def reader(self) -> str:
         return self.shared_with or self.agent
+
+
+Openings = tuple[tuple[Turn, ...], ...]  # the first rounds of the claims of a text, which were held together
+
+
+def openings_of(record: Mapping[str, Any]) -> Openings:
+    """What the ``run.json`` of a text says was read ahead; raises ValueError if it does not say that."""
+    return TypeAdapter(Openings).validate_python(record.get("openings", ()))
 
 
 def mean_confidence(turns: Sequence[Turn]) -> float | None:

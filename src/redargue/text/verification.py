@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from pydantic import ValidationError
@@ -30,7 +30,7 @@ from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import Origin, read_description
 from redargue.spec import RunSpec
-from redargue.tasks.judge import Turn
+from redargue.tasks.judge import Openings, openings_of
 from redargue.text import CheckedClaim, Outcome, Report, build_report
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
@@ -39,7 +39,6 @@ from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
 CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 ABOUT_DOCUMENTS = "the documents that the text has to keep to"
-Openings = tuple[Turn | None, ...]
 
 
 class PreparedText(NamedTuple):
@@ -54,7 +53,7 @@ class PreparedText(NamedTuple):
     folder: Path | None
     models: Mapping[str, str]  # models of the extraction, by role
     calls: tuple[Event, ...]  # of the extraction and the reading ahead; empty if they were recorded before
-    openings: Openings = ()  # what was read ahead: for each claim, or nothing
+    openings: Openings = ()  # what was read ahead about each claim
     origin: Origin = Origin()
 
     def verifier(self) -> Verifier:
@@ -62,7 +61,7 @@ class PreparedText(NamedTuple):
         about = self.text.model_dump(mode="json") | self.extraction.model_dump(mode="json")
         about |= {"models": dict(self.models), "usage": self.spent.model_dump(mode="json")}
         if self.openings:
-            about |= {"openings": [turn and turn.model_dump(mode="json") for turn in self.openings]}
+            about |= {"openings": [[turn.model_dump(mode="json") for turn in turns] for turns in self.openings]}
         verifier = Verifier(
             self.spec, parts=self.parts, folder=self.folder, claims=self.claims, text=about, origin=self.origin
         )
@@ -225,11 +224,6 @@ def _recorded(folder: Path, text: Text) -> _Known | None:
     if recorded_text != text:
         raise RecordError(f"{str(folder)!r} contains the run of another text", hint="choose another folder")
     return _Known(extraction, openings, usage)
-
-
-def openings_of(record: Mapping[str, Any]) -> Openings:
-    """What was read ahead, by ``run.json``; raises ValueError if it does not say that."""
-    return tuple(turn and Turn.model_validate(turn) for turn in record.get("openings", ()))
 
 
 def _evidence(

@@ -1,4 +1,4 @@
-"""One pass reads all claims of a text in one call, and sends on what that does not settle."""
+"""One pass reads all claims of a text in one call, those that it does not settle in a second one, and asks a judge."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import pytest
 from redargue import Grounder, ground, replay, verify
 from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, RecordError
-from redargue.events import CallFinished, StageEnded
+from redargue.events import CallFinished, RoundEnded, StageEnded
 from redargue.evidence import Passage
-from redargue.methods.one_pass import Answers, ClaimReading, ClaimReadings, ReadClaims
+from redargue.methods.one_pass import Answers, ClaimReading, ClaimReadings, DoubtClaims, ReadClaims
 from redargue.runs.record import read_events
 from redargue.tasks.answer import Answer
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
+from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.score import ReaderAnswer, ReadPassages
 from redargue.text import Report
 from support.debates import CLAIM, CLOCK, ShelfTool, answer, script
@@ -59,11 +60,18 @@ def quoting(label: str = "SUPPORTS", **other: Answer) -> Any:
 
 
 async def grounded(
-    read: Any, *, sentences: int = 20, reads: ReaderAnswer = READS, folder: Path | None = None, **settings: Any
+    read: Any,
+    *,
+    doubt: Any = None,
+    sentences: int = 20,
+    reads: ReaderAnswer = READS,
+    folder: Path | None = None,
+    **settings: Any,
 ) -> tuple[Report, Counter[str], ScriptedBackend]:
-    """The report on an answer, how often each task was performed, and the backend."""
+    """The report on an answer, how often each task was performed, and the backend; by default the doubter refutes."""
     pair = lambda task, call: answer("REFUTES", task.claim.text)  # noqa: E731
-    lines = {"ReadClaims": read, "ReadPassages": reads, "AnswerClaim": pair, "DoubtClaim": pair}
+    doubt = doubt or quoting("REFUTES")
+    lines = {"ReadClaims": read, "DoubtClaims": doubt, "ReadPassages": reads, "AnswerClaim": pair, "DoubtClaim": pair}
     backend = ScriptedBackend({**script(**lines), ExtractClaims: extracted})
     report = await ground(
         " ".join(LAMPS[:sentences]),
@@ -91,39 +99,86 @@ async def test_more_than_twenty_claims_are_read_in_several_calls() -> None:
     assert asked["ReadClaims"] == 2
 
 
-async def test_what_is_refuted_goes_on_to_the_pair() -> None:
-    report, asked, _ = await grounded(quoting(lamp_3=answer("REFUTES", LAMPS[2])))
-    assert [each.verdict.label for each in report.claims].count("REFUTES") == 1
-    assert (asked["ReadClaims"], asked["AnswerClaim"], asked["DoubtClaim"]) == (1, 1, 1)
+async def test_all_that_is_refuted_is_read_a_second_time_in_one_call() -> None:
+    refuted = {f"lamp_{number}": answer("REFUTES", LAMPS[number - 1]) for number in (2, 3, 5, 8)}
+    report, _, backend = await grounded(quoting(**refuted))
+    assert [each.verdict.label for each in report.claims].count("REFUTES") == 4
+    assert report.usage.calls == 3
+    (doubted,) = [task for task, _ in backend.calls if isinstance(task, DoubtClaims)]
+    assert [claim.text for claim in doubted.claims] == [LAMPS[number - 1] for number in (2, 3, 5, 8)]
+    verdict = report.claims[1].verdict
+    assert (verdict.decided_by, verdict.round_labels) == ("consensus", (("REFUTES", "REFUTES"),))
+
+
+async def test_a_judge_decides_where_the_readings_disagree(tmp_path: Path) -> None:
+    first = quoting(lamp_3=answer("REFUTES", LAMPS[2]))
+    report, asked, backend = await grounded(first, doubt=quoting("SUPPORTS"), folder=tmp_path / "run")
+    assert report.usage.calls == 4
+    assert asked["JudgeDebate"] == 1
+    verdict = report.claims[2].verdict
+    assert (verdict.decided_by, verdict.round_labels) == ("judge", (("REFUTES", "SUPPORTS"),))
+    (judged,) = [task for task, _ in backend.calls if isinstance(task, JudgeDebate)]
+    assert all(turn.passages for turn in judged.history)
+    (ended,) = [event for event in read_events(tmp_path / "run") if isinstance(event, RoundEnded)]
+    assert (ended.labels, ended.accepted, ended.why) == (("REFUTES", "SUPPORTS"), False, ("the readings disagree",))
+    assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
+
+
+async def test_one_located_quotation_is_enough_where_both_readings_agree() -> None:
+    unquoted = quoting(lamp_3=Answer(text="", label="SUPPORTS"))
+    report, _, _ = await grounded(unquoted, doubt=quoting("SUPPORTS"))
+    assert report.usage.calls == 3
+    assert report.claims[2].verdict.label == "SUPPORTS"
+    assert [quote.text for quote in report.claims[2].verdict.quotes if quote.found] == [LAMPS[2]]
+
+
+async def test_two_readings_without_a_quotation_are_judged() -> None:
+    unquoted = quoting(lamp_3=Answer(text="", label="SUPPORTS"))
+    report, asked, _ = await grounded(unquoted, doubt=unquoted)
+    assert asked["JudgeDebate"] == 1
     assert report.usage.calls == 4
 
 
+async def test_what_both_readings_leave_open_stays_open() -> None:
+    report, asked, _ = await grounded(quoting(lamp_3=answer(OPEN)), doubt=quoting(OPEN))
+    assert report.claims[2].verdict.label == OPEN
+    assert (asked["DoubtClaims"], asked["JudgeDebate"], report.usage.calls) == (1, 0, 3)
+
+
+async def test_another_model_reads_again_with_the_same_question() -> None:
+    lines = {"ReadClaims": quoting(lamp_3=answer("REFUTES", LAMPS[2])), "ReadPassages": READS}
+    backend = ScriptedBackend({**script(**lines), ExtractClaims: extracted})
+    models = {"first": "one", "second": "other"}
+    await ground(" ".join(LAMPS[:4]), contexts=LAMPS, backend=backend, method="one-pass", models=models)
+    asked = [(type(task).__name__, call.agent) for task, call in backend.calls if isinstance(task, ReadClaims)]
+    assert asked == [("ReadClaims", "first"), ("ReadClaims", "second")]
+
+
 @pytest.mark.parametrize(
-    ("said", "reads", "why"),
+    ("said", "reads"),
     [
-        (answer("SUPPORTS", "Lamp number 9 was sold in 1950."), READS, "no quotation was found in the documents"),
-        (answer("SUPPORTS", "the old station"), READS, "what is quoted is too short, or only a title"),
-        (Answer(text="", label="SUPPORTS"), READS, "nothing is quoted"),
-        (answer("SUPPORTS", LAMPS[0]), ReaderAnswer(text="", label="REFUTES"), "the small reader reads the other side"),
-        (answer("SUPPORTS", LAMPS[0]), DOUBTS, "the small reader finds no support"),
-        (answer(OPEN), READS, "the small reader finds the claim settled"),
+        (answer("SUPPORTS", "Lamp number 9 was sold in 1950."), READS),
+        (answer("SUPPORTS", "the old station"), READS),
+        (Answer(text="", label="SUPPORTS"), READS),
+        (answer("SUPPORTS", LAMPS[0]), ReaderAnswer(text="", label="REFUTES")),
+        (answer("SUPPORTS", LAMPS[0]), DOUBTS),
+        (answer(OPEN), READS),
     ],
 )
-async def test_what_the_reading_does_not_settle_goes_on(
-    said: Answer, reads: ReaderAnswer, why: str, tmp_path: Path
+async def test_what_the_reading_does_not_settle_is_read_again(
+    said: Answer, reads: ReaderAnswer, tmp_path: Path
 ) -> None:
     report, asked, _ = await grounded(quoting(lamp_1=said), sentences=1, reads=reads, folder=tmp_path / "run")
     (ended,) = [event for event in read_events(tmp_path / "run") if isinstance(event, StageEnded)]
-    assert not ended.stopped
-    assert why in ended.why[0]
-    assert asked["AnswerClaim"] == 1
+    assert (ended.stopped, ended.why) == (False, ("the readings disagree",))
+    assert (asked["DoubtClaims"], asked["JudgeDebate"]) == (1, 1)
     assert report.claims[0].verdict.label == "REFUTES"
 
 
 async def test_what_neither_reader_finds_settled_stays_open() -> None:
     report, asked, _ = await grounded(quoting(lamp_1=answer(OPEN)), sentences=1, reads=NOTHING)
     assert report.claims[0].verdict.label == OPEN
-    assert asked["AnswerClaim"] == 0
+    assert asked["DoubtClaims"] == 0
 
 
 async def test_without_the_small_reader_the_reading_alone_decides() -> None:
@@ -200,7 +255,7 @@ async def test_a_record_whose_readings_were_changed_is_refused(tmp_path: Path) -
     folder = tmp_path / "run"
     await grounded(quoting(lamp_1=answer(OPEN)), sentences=1, reads=NOTHING, folder=folder)
     about = json.loads((folder / "run.json").read_text())
-    about["text"]["openings"][0]["answer"]["text"] = "It is right."
+    about["text"]["openings"][0][0]["answer"]["text"] = "It is right."
     (folder / "run.json").write_text(json.dumps(about))
     with pytest.raises(RecordError, match="the reading of all claims yields answers that differ"):
         await replay(folder)

@@ -1,4 +1,4 @@
-"""One pass: one reading of all claims of a text; only those that it does not settle are passed to ``pair``.
+"""One pass: one reading of all claims of a text, a second one of those that it does not settle, and a judge.
 
 It has no publication. Where claims are verified one by one, without a text, each is a reading of its own.
 """
@@ -8,25 +8,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain
-from typing import Any, Self
+from math import inf
+from typing import Any, NamedTuple, Self
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.events import StageEnded
+from redargue.events import RoundEnded, StageEnded
 from redargue.evidence import Passage, Side, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
 from redargue.methods.gathering import merged
+from redargue.methods.pair import FIRST, SECOND, Pair, open_query
 from redargue.methods.setting_types import Word
-from redargue.methods.verdict_parts import distinct, read_english, read_quotes, side_of, why_unsettled
+from redargue.methods.verdict_parts import (
+    distinct,
+    read_english,
+    read_quotes,
+    side_of,
+    why_unquoted,
+    why_unsettled,
+)
+from redargue.quotes import find_quotes
 from redargue.run import Run
 from redargue.tasks.answer import Answer, Quotations, quotes_field
 from redargue.tasks.base import AnyTask, Task, lines, text_field
 from redargue.tasks.extract import BLOCK
-from redargue.tasks.judge import Turn
+from redargue.tasks.judge import Turn, mean_confidence
 from redargue.tasks.score import ReadPassages
 from redargue.tasks.sections import as_of, by_document, documents, label_definitions, quotation_rule
 from redargue.tasks.untrusted import wrap_untrusted
@@ -110,20 +120,25 @@ class ReadClaims(Task[Answers]):
         return self.model_copy(update={"today": day}) if undated else self
 
 
+class DoubtClaims(ReadClaims):
+    """:class:`ReadClaims`, asked of a reader who first looks for what would make each claim wrong."""
+
+
 class OnePassSettings(SearchSettings):
     """Settings of ``one-pass``.
 
     Attributes:
         tools: each is searched for every claim.
-        top_k: passages per claim and tool.
+        top_k: passages per claim and tool, and for the second reading as many per open query.
         claims: most claims of one reading.
         characters: of the passages of one reading; the best of each claim come first, and where they
             have no room, the claims are read in several readings.
-        small_reader: whether the small reader reads each claim too; what it contradicts is passed on to the pair.
+        small_reader: whether the small reader reads each claim too; what it contradicts is read a second time.
         least_support: the small reader's probability, in [0, 1], below which it finds no support in what is quoted. At
             0.1, beside the nearest sentence of their documents, go on 6 of 100 true claims, 21 false and 43 open ones
             (written contrast claims, even half).
-        rounds: of the pair and its debate.
+        rounds: of the debate where the readings disagree, with the readings as its first; the judge decides after the
+            last.
     """
 
     tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
@@ -131,108 +146,101 @@ class OnePassSettings(SearchSettings):
     characters: int = Field(default=24_000, ge=1_000, le=400_000)
     small_reader: bool = True
     least_support: float = Field(default=0.1, ge=0, le=1)
-    rounds: int = Field(default=2, ge=1, le=20)
+    rounds: int = Field(default=1, ge=1, le=20)
 
     @property
     def pair(self) -> ConfiguredMethod:
         return configure("pair", self.profile, {"tools": self.tools, "top_k": self.top_k, "rounds": self.rounds})
 
 
-_READER = "reader"
+Turns = tuple[Turn, ...]
 
 
 class OnePass(Method, name="one-pass", settings=OnePassSettings):
-    """All claims of a text in one reading; a pair of readers for those that it does not settle.
+    """All claims of a text in one reading, those that it does not settle in a second one, and a judge for the rest.
 
     A claim stays as it was read if it is supported, words that can carry that are quoted and located, and the small
-    reader finds some support in them; or if neither the reading nor the small reader finds it settled. Everything else
-    is passed on to the pair: what is refuted, is not located, or could not be read.
+    reader finds some support in them; or if neither the reading nor the small reader finds it settled. All others are
+    read a second time, together, by a reader who looks for what would make them wrong. Where both readings say the
+    same and one of them quotes its evidence, that is the verdict; else they are the first round of a debate.
     """
 
     paper = "none: redargue's own, over its pair of readers"
-    graph = "searches for all claims -> one reading; not settled: -> pair"
+    graph = "searches for all claims -> one reading; not settled: -> a second reading; no agreement: -> judge"
     profiles = {"hardened": {}}
     reads_ahead = True
 
     settings: OnePassSettings
 
     @classmethod
-    async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turn | None, ...]:
-        reader = Agent(_READER, run, tools=settings.tools, tasks=(ReadClaims,))
-        groups = [claims[at : at + settings.claims] for at in range(0, len(claims), settings.claims)]
-        read = await gather_or_cancel(_search_and_read(group, settings, reader) for group in groups)
-        answers = chain.from_iterable(read)
-        return tuple(
-            Turn(agent=_READER, round=1, query=claim.text, answer=answer) if answer else None
-            for claim, answer in zip(claims, answers, strict=True)
-        )
+    async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turns, ...]:
+        tasks = cls.asks_for(settings)
+        first, second = (Agent(name, run, tools=settings.tools, tasks=tasks) for name in (FIRST, SECOND))
+        return await _Readers(settings, first, second, settings.characters).read(claims)
 
-    async def check(self, claim: Claim, reader: Agent) -> Verdict:
-        passages = await reader.search(claim.text, self.settings.top_k)
+    async def check(self, claim: Claim, first: Agent, second: Agent) -> Verdict:
         if self.run.opening:
-            answer: Answer | None = self.run.opening.answer
-            passages = (*passages, *await self.quoted(self.run.opening.answer, passages, reader))
+            turns = await self.found_again(self.run.opening, first, second)
         else:
-            (answer,) = await _read((claim,), passages, self.settings, reader)
-        if answer is None:
-            return await self.go_on(None, ("the reading could not be read",))
-        self.answered(_READER, answer, passages=passages)
-        verdict = self.verdict_of(answer)
-        if why := await self.why_open(answer, verdict, passages, reader):
-            return await self.go_on(answer.label, why)
-        self.ended(answer.label, ("it is settled, and the small reader does not object",), stopped=True)
+            (turns,) = await _Readers(self.settings, first, second, inf).read((claim,))
+            turns = self.beside((*first.passages, *second.passages), turns)
+        if not turns:
+            return await self.go_on((), ("the reading could not be read",))
+        for turn in turns:
+            self.answered(turn.agent, turn.answer, round_=1, passages=turn.passages)
+        labels = tuple(turn.answer.label for turn in turns)
+        answer = turns[0].answer.model_copy(update={"confidence": mean_confidence(turns)})
+        author = "consensus" if len(turns) > 1 else FIRST
+        verdict = self.verdict_of(answer, decided_by=author, rounds=1, round_labels=[labels])
+        if why := self.why_open(turns, verdict):
+            return await self.go_on(turns, why)
+        self.ended(turns, (_SETTLED[len(turns)],), stopped=True)
         return verdict
 
-    async def quoted(self, answer: Answer, passages: tuple[Passage, ...], reader: Agent) -> tuple[Passage, ...]:
-        """The passages of quotations that only other claims have found, among the given documents."""
-        missing = [quote for quote in answer.quotes if self.why_not_yet(answer.label, (quote,), passages)]
-        found = await gather_or_cancel(reader.search(quote, 1) for quote in missing)
-        return tuple(chain.from_iterable(found))
+    async def found_again(self, turns: Turns, first: Agent, second: Agent) -> Turns:
+        """The turns with the claim's own passages, and those of quotations that only other claims have found."""
+        await first.search(self.claim.text, self.settings.top_k, round_=1)
+        if len(turns) > 1:
+            await _search_twice(self.claim, self.settings, second)
+        read = (*first.passages, *second.passages)
+        texts = [(turn.answer.label, quote) for turn in turns for quote in turn.answer.quotes]
+        missing = dict.fromkeys(quote for label, quote in texts if self.why_not_yet(label, (quote,), read))
+        found = await gather_or_cancel(first.search(quote, 1, round_=1) for quote in missing)
+        return self.beside((*read, *chain.from_iterable(found)), turns)
 
-    async def why_open(
-        self, answer: Answer, verdict: Verdict, passages: tuple[Passage, ...], reader: Agent
-    ) -> tuple[str, ...]:
-        """Why the reading does not settle the claim; empty where it does."""
-        side = side_of(self.claim.labels, answer.label)
-        if side is Side.AGAINST:
-            return ("it is refuted",)
-        if side is Side.CONTEXT:
-            return await self.why_not_open(passages, reader)
-        if lacks := self.why_not_yet(answer.label, answer.quotes, passages):
-            return (lacks,)
-        return why_unsettled(verdict, self.run) or await self.objection(verdict, reader)
+    def beside(self, passages: Sequence[Passage], turns: Turns) -> Turns:
+        shown = distinct_passages(passages)
+        return tuple(turn.model_copy(update={"passages": shown}) for turn in turns)
 
-    async def objection(self, verdict: Verdict, reader: Agent) -> tuple[str, ...]:
-        """What the small reader says against the support that it is shown."""
-        read = await read_quotes(self.claim, verdict.quotes, reader) if self.settings.small_reader else None
-        if read is None:
-            return ()
-        if side_of(self.claim.labels, read.label) is Side.AGAINST:
-            return ("the small reader reads the other side in what is quoted",)
-        if read.probabilities.get(str(verdict.label), 1.0) < self.settings.least_support:
-            return ("the small reader finds no support in what is quoted",)
-        return ()
+    def why_open(self, turns: Turns, verdict: Verdict) -> tuple[str, ...]:
+        """Why the readings do not settle the claim; empty where they do."""
+        if len({turn.answer.label for turn in turns}) > 1:
+            return ("the readings disagree",)
+        lacking = [self.why_not_yet(turn.answer.label, turn.answer.quotes, turn.passages) for turn in turns]
+        return (lacking[0],) if all(lacking) else why_unsettled(verdict, self.run)
 
-    async def why_not_open(self, passages: tuple[Passage, ...], reader: Agent) -> tuple[str, ...]:
-        """Whether the small reader finds the claim settled by its passages."""
-        read = await read_english(self.claim, passages, reader) if self.settings.small_reader else None
-        settles = read is not None and side_of(self.claim.labels, read.label) is not Side.CONTEXT
-        return ("the small reader finds the claim settled",) if settles else ()
-
-    async def go_on(self, label: str | None, why: tuple[str, ...]) -> Verdict:
-        self.ended(label, why, stopped=False)
-        verdict = await self.settings.pair.for_claim(self.claim, self.run).verify()
+    async def go_on(self, turns: Turns, why: tuple[str, ...]) -> Verdict:
+        """The verdict of a debate that continues two readings, or else of two new ones."""
+        self.ended(turns, why, stopped=False)
+        pair = self.settings.pair.for_claim(self.claim, self.run)
+        assert isinstance(pair, Pair)
+        verdict = await (pair.debate(turns) if len(turns) > 1 else pair.verify())
         side = side_of(self.claim.labels, verdict.label)
         quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
         return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
 
-    def ended(self, label: str | None, why: tuple[str, ...], *, stopped: bool) -> None:
+    def ended(self, turns: Turns, why: tuple[str, ...], *, stopped: bool) -> None:
+        labels = tuple(turn.answer.label for turn in turns)
+        agreed = len({*labels}) == 1
+        if len(turns) > 1:
+            self.run.emit(RoundEnded(round=1, labels=labels, agreed=agreed, accepted=stopped, why=why))
         stage = {"stage": self.name, "number": 1, "of": 2, "usage": self.run.usage}
+        label = labels[0] if agreed else None
         self.run.emit(StageEnded(label=label, may_decide=stopped, stopped=stopped, why=why, **stage))
 
     @classmethod
     def roles_for(cls, settings: OnePassSettings) -> Roles:
-        return {_READER: settings.tools, **dict.fromkeys(settings.pair.agents())}
+        return dict.fromkeys(settings.pair.agents()) | dict.fromkeys((FIRST, SECOND), settings.tools)
 
     @classmethod
     def layout(cls, settings: OnePassSettings) -> Layout:
@@ -241,48 +249,121 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     @classmethod
     def asks_for(cls, settings: OnePassSettings) -> tuple[type[AnyTask], ...]:
         small: tuple[type[AnyTask], ...] = (ReadPassages,) if settings.small_reader else ()
-        return tuple(dict.fromkeys((ReadClaims, *small, *settings.pair.tasks())))
+        return tuple(dict.fromkeys((ReadClaims, DoubtClaims, *small, *settings.pair.tasks())))
 
 
-async def _search_and_read(
-    claims: Sequence[Claim], settings: OnePassSettings, reader: Agent
-) -> Sequence[Answer | None]:
-    found = await gather_or_cancel(reader.search(claim.text, settings.top_k) for claim in claims)
-    return await _read_with_room(claims, found, settings, reader)
+_SETTLED = {1: "it is settled, and the small reader does not object", 2: "both readings say the same"}
 
 
-async def _read_with_room(
-    claims: Sequence[Claim], found: Sequence[tuple[Passage, ...]], settings: OnePassSettings, reader: Agent
-) -> Sequence[Answer | None]:
-    """The answers of one reading, or of smaller ones that leave out nothing that their claims need.
+class _Reading(NamedTuple):
+    """An answer about a claim, None where the reply could not be read, and the passages it was read beside."""
 
-    Where a single claim has no room, :meth:`OnePass.check` reads it beside all of its passages.
-    """
-    shown = tuple(_within(found, settings.characters))
-    has_whole = any(map(reader.run.is_whole, reader.tools))  # its passages are all needed, otherwise each claim's best
-    needed = chain.from_iterable(passages if has_whole else passages[:1] for passages in found)
-    if {passage.content for passage in needed} <= {passage.content for passage in shown}:
-        return await _read(claims, shown, settings, reader)
-    if len(claims) == 1:
-        return (None,)
-    middle = len(claims) // 2
-    parts = (claims[:middle], found[:middle]), (claims[middle:], found[middle:])
-    read = await gather_or_cancel(_read_with_room(*part, settings, reader) for part in parts)
-    return tuple(chain.from_iterable(read))
+    answer: Answer | None
+    found: tuple[Passage, ...]
+    shown: tuple[Passage, ...]
 
 
-async def _read(
-    claims: Sequence[Claim], passages: tuple[Passage, ...], settings: OnePassSettings, reader: Agent
-) -> Sequence[Answer | None]:
-    """The reader's answers; None for each where its reply cannot be read."""
-    task = ReadClaims(claims=tuple(claims), passages=passages, profile=settings.profile)
-    try:
-        return (await reader.perform(task, round_=1)).answers
-    except BadReply:
-        return (None,) * len(claims)
+class _Readers(NamedTuple):
+    """The two readers of a text; ``room``: characters of passages per reading."""
+
+    settings: OnePassSettings
+    first: Agent
+    second: Agent
+    room: float
+
+    async def read(self, claims: Sequence[Claim]) -> tuple[Turns, ...]:
+        """For each claim its readings, of which there are two where the first does not settle it; none if one fails."""
+        searches = (self.first.search(claim.text, self.settings.top_k, round_=1) for claim in claims)
+        once = await self._all(ReadClaims, claims, await gather_or_cancel(searches), self.first)
+        settled = await gather_or_cancel(
+            self._settles(claim, reading) for claim, reading in zip(claims, once, strict=True)
+        )
+        unsettled = [at for at, known in enumerate(settled) if not known and once[at].answer]
+        doubted = [claims[at] for at in unsettled]
+        found = await gather_or_cancel(_search_twice(claim, self.settings, self.second) for claim in doubted)
+        again = dict(zip(unsettled, await self._all(self._other, doubted, found, self.second), strict=True))
+        return tuple(
+            _turns(claim, once[at], again[at]) if at in again else _turns(claim, once[at])
+            for at, claim in enumerate(claims)
+        )
+
+    @property
+    def _other(self) -> type[ReadClaims]:
+        """The second reader's task: the same for another model, as for ``pair``."""
+        one, other = (agent.run.model_for(ReadClaims, agent.name) for agent in (self.first, self.second))
+        return DoubtClaims if one == other else ReadClaims
+
+    async def _all(
+        self, kind: type[ReadClaims], claims: Sequence[Claim], found: Sequence[tuple[Passage, ...]], reader: Agent
+    ) -> list[_Reading]:
+        size = self.settings.claims
+        groups = (slice(at, at + size) for at in range(0, len(claims), size))
+        read = await gather_or_cancel(self._with_room(kind, claims[part], found[part], reader) for part in groups)
+        return list(chain.from_iterable(read))
+
+    async def _with_room(
+        self, kind: type[ReadClaims], claims: Sequence[Claim], found: Sequence[tuple[Passage, ...]], reader: Agent
+    ) -> list[_Reading]:
+        """One reading, or smaller ones that leave out nothing that their claims need.
+
+        A single claim without room is not read; :meth:`OnePass.check` reads it beside all of its passages.
+        """
+        shown = tuple(_within(found, self.room))
+        has_whole = any(map(reader.run.is_whole, reader.tools))  # its passages are all needed, else each claim's best
+        needed = chain.from_iterable(passages if has_whole else passages[:1] for passages in found)
+        if {passage.content for passage in needed} <= {passage.content for passage in shown}:
+            task = kind(claims=tuple(claims), passages=shown, profile=self.settings.profile)
+            try:
+                answers: Sequence[Answer | None] = (await reader.perform(task, round_=1)).answers
+            except BadReply:
+                answers = (None,) * len(claims)
+            return [_Reading(*each, shown) for each in zip(answers, found, strict=True)]
+        if len(claims) == 1:
+            return [_Reading(None, found[0], ())]
+        middle = len(claims) // 2
+        parts = (claims[:middle], found[:middle]), (claims[middle:], found[middle:])
+        read = await gather_or_cancel(self._with_room(kind, *part, reader) for part in parts)
+        return list(chain.from_iterable(read))
+
+    async def _settles(self, claim: Claim, reading: _Reading) -> bool:
+        """Whether one reading is enough: the small reader, if it is asked, does not object to it."""
+        answer = reading.answer
+        side = side_of(claim.labels, answer.label if answer else None)
+        if answer is None or side is Side.AGAINST:
+            return False
+        if side is Side.CONTEXT:
+            read = await read_english(claim, reading.found, self.first) if self.settings.small_reader else None
+            return read is None or side_of(claim.labels, read.label) is Side.CONTEXT
+        if why_unquoted(answer.quotes, reading.shown):
+            return False
+        texts = (find_quotes(text, reading.shown, side=side) for text in answer.quotes if text.strip())
+        quotes = distinct([*chain.from_iterable(texts)])
+        read = await read_quotes(claim, quotes, self.first) if self.settings.small_reader else None
+        if read is None:
+            return True
+        supports = read.probabilities.get(str(answer.label), 1.0) >= self.settings.least_support
+        return supports and side_of(claim.labels, read.label) is not Side.AGAINST
 
 
-def _within(found: Sequence[Sequence[Passage]], characters: int) -> Iterator[Passage]:
+def _turns(claim: Claim, *readings: _Reading) -> Turns:
+    answers = [reading.answer for reading in readings if reading.answer]
+    if len(answers) < len(readings):
+        return ()
+    queries = claim.text, open_query(claim.text)
+    return tuple(
+        Turn(agent=agent, round=1, query=query, answer=answer)
+        for agent, query, answer in zip((FIRST, SECOND), queries, answers, strict=False)
+    )
+
+
+async def _search_twice(claim: Claim, settings: OnePassSettings, reader: Agent) -> tuple[Passage, ...]:
+    """What is found for the claim and for the other side, of each the best first."""
+    queries = dict.fromkeys((claim.text, open_query(claim.text)))
+    searches = (reader.search(query, settings.top_k, round_=1) for query in queries)
+    return distinct_passages(merged(await gather_or_cancel(searches)))
+
+
+def _within(found: Sequence[Sequence[Passage]], characters: float) -> Iterator[Passage]:
     """The best passages of each claim first, each once, as long as there is room for them."""
     for passage in distinct_passages(merged(found)):
         if characters >= len(passage.text):
