@@ -25,7 +25,7 @@ from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools import Action, PerClaim, Sources, Tool
 from redargue.runs.budget import Budget, Prices
 from redargue.runs.record import Clock
-from redargue.spec import RunSpec, SpecOptions
+from redargue.spec import ANSWER_METHOD, LANGUAGE_MODELS, RunSpec, SpecOptions
 
 if TYPE_CHECKING:
     from redargue.llm.rendering import Prompts
@@ -111,6 +111,22 @@ def method_of(spec: RunSpec, backend: Backend | None = None, *, memory: bool = F
     if (memory or spec.memory or spec.workspace != "default") and can_remember(spec.method):
         defaults["memory"] = "on"
     return configure(spec.method, spec.profile, {**defaults, **spec.settings, **tools})
+
+
+def for_answers(spec: RunSpec, parts: Parts) -> RunSpec:
+    """The configuration of an answer that has documents.
+
+    Unless the user names a method, a language model reads all of its claims together: as often right as one by one, in
+    a third of the calls (``docs/choosing.md``). With a paper's prompts, or a model for an agent of the default method,
+    the default stays.
+    """
+    named = "method" in spec.model_fields_set or spec.profile != "hardened" or ANSWER_METHOD not in methods
+    if named or spec.models.keys() & {*method_of(spec).agents()}:
+        return spec
+    if not parts.backend:
+        return spec.updated(method=ANSWER_METHOD) if _backend(spec) in LANGUAGE_MODELS else spec
+    tasks = configure(ANSWER_METHOD, spec.profile, {}).tasks()
+    return spec.updated(method=ANSWER_METHOD) if all(map(parts.backend.can, tasks)) else spec
 
 
 def can_remember(method: str) -> bool:

@@ -58,6 +58,7 @@ RECORDED = frozenset(
 # Chosen by accuracy and calls (docs/choosing.md): no debate is more often right than one reader of the same evidence,
 # with any model.
 DEFAULT_METHOD = "single-reader"
+ANSWER_METHOD = "one-pass"  # of answers with documents, where a language model reads and no method is named
 LANGUAGE_MODELS = frozenset({"chat", "transformers"})  # backends
 
 

@@ -60,6 +60,7 @@ def ground_answer(
     Only these documents are evidence: no search sends a request. --fetch reads pages that are given as URLs. The
     schema of --json is docs/schemas/text.v2.json.
     """
+    from redargue.assembly import Parts, for_answers
     from redargue.cli.arguments import file_name
     from redargue.cli.check import verify_and_print
     from redargue.cli.options import run_config
@@ -67,7 +68,7 @@ def ground_answer(
 
     text = _answer(answer, kind, question, fetch=fetch, offline=offline)
     spec = run_config(options, parameters.SearchParameters(offline=True), record.run)
-    spec = spec.updated(offline=offline or not spec.model)  # a named language model may be called
+    spec = for_answers(spec.updated(offline=offline or not spec.model), Parts())  # a named language model may be called
     unread: list[UnreadFile] = []
     documents = _contexts(context, unread, fetch=fetch, offline=offline)
     origin = Origin(name=file_name(answer), unread_files=tuple(unread))

@@ -33,6 +33,8 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     settings |= {name: value for name, value in numbers.items() if value is not None}
     given = vars(run) | vars(search)
     fields = {name: given[name] for name in RunSpec.model_fields if name in given}
+    if not run.method:  # chosen by what is to be verified
+        del fields["method"]
     asks_model = run.backend in LANGUAGE_MODELS if run.backend else bool(model)
     usual = TOOLS_WITH_MODEL if asks_model and not run.method else None
     fields |= {"model": model, "models": models, "settings": settings}

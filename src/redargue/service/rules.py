@@ -279,7 +279,9 @@ class RequestRules:
         settings = {**(base.settings if same else {}), **request.settings}
         own = tools_setting(method) in settings
         tools = None if own else kept or (base.tools if same and base.tools is not None else default)
-        spec = base.updated(method=method, profile=profile, settings=settings, tools=tools)
+        spec = base.updated(profile=profile, settings=settings, tools=tools)
+        if not same or request.method:
+            spec = spec.updated(method=method)
         with _field("settings"):
             made = method_of(spec)
             used = made.tools()

@@ -347,7 +347,7 @@ async def prepare_cited(
         raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
-    prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder, origin=origin)
+    prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder, origin=origin, together=False)
     citations = read_citations(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
     if citations is None:
         extraction, links = _cited(prepared.extraction, cited_by(linked))

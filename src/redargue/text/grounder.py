@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Self, Unpack
 
-from redargue.assembly import RunOptions, read_options
+from redargue.assembly import RunOptions, for_answers, method_of, read_options
 from redargue.claims import Claim, readable
 from redargue.errors import UsageError
 from redargue.evidence import Passage
@@ -78,6 +78,7 @@ class Grounder:
         evidence = shared_evidence(self._spec, self.documents)
         self._verifier = Verifier(self._spec.updated(models=models), parts=replace(parts, evidence=evidence))
         backend = self._verifier.backend
+        self._together = method_of(for_answers(self._spec, replace(parts, backend=backend))).kind.reads_ahead
         self._embedder = backend.embedder if isinstance(backend, EmbeddedBackend) else None
         texts = [text for tool in evidence.values() for text in tool.encoded_texts]
         texts += [text for document in self.documents for text in encoded_texts(document)]
@@ -108,7 +109,7 @@ class Grounder:
             return outcome
         text, verifier = text_of(answer, kind=kind, context=context), self._verifier
         # whose evidence differs by answer or claim, or whose claims are read together
-        if text.kind in ("dialogue", "summary") or verifier.method.kind.reads_ahead:
+        if text.kind in ("dialogue", "summary") or self._together:
             given = {name: getattr(self._parts, name) for name in ("backend", "prices", "transport", "clock")}
             return await ground(
                 text,

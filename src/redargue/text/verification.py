@@ -15,7 +15,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from pydantic import ValidationError
 
-from redargue.assembly import Parts, RunOptions, can_remember, connect, method_of, read_options
+from redargue.assembly import Parts, RunOptions, can_remember, connect, for_answers, method_of, read_options
 from redargue.backends import require
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
@@ -39,6 +39,7 @@ from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
 CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 ABOUT_DOCUMENTS = "the documents that the text has to keep to"
+_PAID = CallFinished | CallFailed | EvidenceFound | EvidenceMissing
 
 
 class PreparedText(NamedTuple):
@@ -87,13 +88,14 @@ async def prepare(
     documents: Sequence[Passage] | None = None,
     folder: Path | None = None,
     origin: Origin | None = None,
+    together: bool = True,
 ) -> PreparedText:
     """Extracts the claims of a text.
 
     Args:
         spec: its labels must include a supporting and a refuting one; ``models`` may name a model for the
             ``extractor`` and its tasks.
-        documents: the only evidence; None to search.
+        documents: the only evidence, of all claims ``together`` unless each has its own; None to search.
         folder, origin: run folder, in which a recorded extraction is not repeated, and what it records of its origin.
 
     Raises:
@@ -103,11 +105,12 @@ async def prepare(
     """
     parts = parts or Parts()
     check_options(text, spec, documents)
-    spec = spec if documents is None else closed(spec, parts)
+    spec = spec if documents is None else closed(for_answers(spec, parts) if together else spec, parts)
     roles = {EXTRACTOR, *(task.name() for task in extraction_tasks(text))}
     models = {role: model for role, model in spec.models.items() if role in roles}
     spec = spec.updated(models={role: model for role, model in spec.models.items() if role not in roles})
     tools = method_of(spec).tools()
+    openings: Openings = ()
     # The extraction uses neither evidence nor memory.
     unused = replace(parts, evidence={name: FixedPassages(()) for name in tools}, actions={}, memory=None)
     with Verifier(_without_memory(spec).updated(mcp=()), parts=unused) as first:
@@ -122,8 +125,8 @@ async def prepare(
             if documents is not None:
                 evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
                 parts = replace(parts, evidence=evidence)
-                openings = known.openings if known else await _read_ahead(first.method, claims, evidence, run)
-    paid = CallFinished | CallFailed | EvidenceFound | EvidenceMissing
+                if together:
+                    openings = known.openings if known else await _read_ahead(first.method, claims, evidence, run)
     return PreparedText(
         text,
         extraction,
@@ -133,8 +136,8 @@ async def prepare(
         replace(parts, backend=first.backend, transport=first.transport, budget=first.budget),
         folder,
         models,
-        tuple(event for event in run.events if isinstance(event, paid)),
-        openings if documents is not None else (),
+        tuple(event for event in run.events if isinstance(event, _PAID)),
+        openings,
         origin or Origin(),
     )
 

@@ -46,7 +46,7 @@ def extracted(task: ExtractClaims, call: object) -> ExtractedClaims:
     return ExtractedClaims(claims=tuple(claims))
 
 
-def quoting(label: str = "SUPPORTS", **other: Answer) -> Any:
+def quoting(label: str = "SUPPORTS", /, **other: Answer) -> Any:
     """Answers that quote each claim as the document has it; ``lamp_3`` gives that claim another answer."""
 
     def read(task: ReadClaims, call: object) -> Answers:

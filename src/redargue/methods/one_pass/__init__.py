@@ -5,7 +5,7 @@ It has no publication. Where claims are verified one by one, without a text, eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain
 from math import inf
@@ -15,13 +15,13 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import BadReply
+from redargue.errors import BadReply, BudgetReached, ProviderError
 from redargue.events import RoundEnded, StageEnded
 from redargue.evidence import Passage, Side, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
 from redargue.methods.gathering import merged
-from redargue.methods.pair import FIRST, SECOND, Pair, open_query
+from redargue.methods.pair import FIRST, SECOND, DoubtClaim, Pair, open_query
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import (
     distinct,
@@ -33,10 +33,10 @@ from redargue.methods.verdict_parts import (
 )
 from redargue.quotes import find_quotes
 from redargue.run import Run
-from redargue.tasks.answer import Answer, Quotations, quotes_field
+from redargue.tasks.answer import Answer, AnswerClaim, Quotations, quotes_field
 from redargue.tasks.base import AnyTask, Task, lines, text_field
 from redargue.tasks.extract import BLOCK
-from redargue.tasks.judge import Turn, mean_confidence
+from redargue.tasks.judge import JudgeDebate, Turn, mean_confidence
 from redargue.tasks.score import ReadPassages
 from redargue.tasks.sections import as_of, by_document, documents, label_definitions, quotation_rule
 from redargue.tasks.untrusted import wrap_untrusted
@@ -168,6 +168,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     paper = "none: redargue's own, over its pair of readers"
     graph = "searches for all claims -> one reading; not settled: -> a second reading; no agreement: -> judge"
     profiles = {"hardened": {}}
+    may_ask = (AnswerClaim, DoubtClaim)  # of the pair, where a reply cannot be read
     reads_ahead = True
 
     settings: OnePassSettings
@@ -176,14 +177,15 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turns, ...]:
         tasks = cls.asks_for(settings)
         first, second = (Agent(name, run, tools=settings.tools, tasks=tasks) for name in (FIRST, SECOND))
-        return await _Readers(settings, first, second, settings.characters).read(claims)
+        read = await _Readers(settings, first, second, settings.characters).read(claims)
+        return tuple(_beside((), turns) for turns in read)  # a claim's own run finds its passages again
 
     async def check(self, claim: Claim, first: Agent, second: Agent) -> Verdict:
         if self.run.opening:
             turns = await self.found_again(self.run.opening, first, second)
         else:
             (turns,) = await _Readers(self.settings, first, second, inf).read((claim,))
-            turns = self.beside((*first.passages, *second.passages), turns)
+            turns = _beside(chain.from_iterable(turn.passages for turn in turns), turns)
         if not turns:
             return await self.go_on((), ("the reading could not be read",))
         for turn in turns:
@@ -199,18 +201,13 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
     async def found_again(self, turns: Turns, first: Agent, second: Agent) -> Turns:
         """The turns with the claim's own passages, and those of quotations that only other claims have found."""
-        await first.search(self.claim.text, self.settings.top_k, round_=1)
+        read = await first.search(self.claim.text, self.settings.top_k, round_=1)
         if len(turns) > 1:
-            await _search_twice(self.claim, self.settings, second)
-        read = (*first.passages, *second.passages)
+            read += await _search_twice(self.claim, self.settings, second)
         texts = [(turn.answer.label, quote) for turn in turns for quote in turn.answer.quotes]
         missing = dict.fromkeys(quote for label, quote in texts if self.why_not_yet(label, (quote,), read))
         found = await gather_or_cancel(first.search(quote, 1, round_=1) for quote in missing)
-        return self.beside((*read, *chain.from_iterable(found)), turns)
-
-    def beside(self, passages: Sequence[Passage], turns: Turns) -> Turns:
-        shown = distinct_passages(passages)
-        return tuple(turn.model_copy(update={"passages": shown}) for turn in turns)
+        return _beside((*read, *chain.from_iterable(found)), turns)
 
     def why_open(self, turns: Turns, verdict: Verdict) -> tuple[str, ...]:
         """Why the readings do not settle the claim; empty where they do."""
@@ -249,7 +246,8 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     @classmethod
     def asks_for(cls, settings: OnePassSettings) -> tuple[type[AnyTask], ...]:
         small: tuple[type[AnyTask], ...] = (ReadPassages,) if settings.small_reader else ()
-        return tuple(dict.fromkeys((ReadClaims, DoubtClaims, *small, *settings.pair.tasks())))
+        debate = settings.pair.tasks() if settings.rounds > 1 else (JudgeDebate,)
+        return tuple(dict.fromkeys((ReadClaims, DoubtClaims, *small, *debate)))
 
 
 _SETTLED = {1: "it is settled, and the small reader does not object", 2: "both readings say the same"}
@@ -315,7 +313,7 @@ class _Readers(NamedTuple):
             task = kind(claims=tuple(claims), passages=shown, profile=self.settings.profile)
             try:
                 answers: Sequence[Answer | None] = (await reader.perform(task, round_=1)).answers
-            except BadReply:
+            except (BadReply, BudgetReached, ProviderError):  # each claim then says what it lacks
                 answers = (None,) * len(claims)
             return [_Reading(*each, shown) for each in zip(answers, found, strict=True)]
         if len(claims) == 1:
@@ -346,14 +344,18 @@ class _Readers(NamedTuple):
 
 
 def _turns(claim: Claim, *readings: _Reading) -> Turns:
-    answers = [reading.answer for reading in readings if reading.answer]
-    if len(answers) < len(readings):
-        return ()
     queries = claim.text, open_query(claim.text)
-    return tuple(
-        Turn(agent=agent, round=1, query=query, answer=answer)
-        for agent, query, answer in zip((FIRST, SECOND), queries, answers, strict=False)
+    turns = tuple(
+        Turn(agent=agent, round=1, query=query, passages=reading.found, answer=reading.answer)
+        for agent, query, reading in zip((FIRST, SECOND), queries, readings, strict=False)
+        if reading.answer
     )
+    return turns if len(turns) == len(readings) else ()
+
+
+def _beside(passages: Iterable[Passage], turns: Turns) -> Turns:
+    shown = distinct_passages(passages)
+    return tuple(turn.model_copy(update={"passages": shown}) for turn in turns)
 
 
 async def _search_twice(claim: Claim, settings: OnePassSettings, reader: Agent) -> tuple[Passage, ...]:
