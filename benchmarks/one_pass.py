@@ -41,7 +41,7 @@ def reader(ask: Ask) -> dict[str, Any] | None:
     if ask.role == "ExtractClaims":
         found = re.findall(r"\[(\d+)\] (.+)", user)
         return {"claims": [{"sentence": int(number), "claim": text} for number, text in found]}
-    if ask.role == "ReadClaims":
+    if ask.role in ("ReadClaims", "DoubtClaims"):
         found = re.findall(r"(?m)^\[(\d+)\] (Lamp.+)$", user.rpartition("Claims:")[2])
         return {
             "readings": [

@@ -150,7 +150,7 @@ async def check_answer(
         answer: text to check; one without words makes no claim.
         contexts: whole documents; blank ones are left out.
         timeout_s: seconds after which the answer counts as unchecked; None to wait.
-        options: as for :func:`redargue.ground`; the default method is ``single-reader``.
+        options: as for :func:`redargue.ground`.
     """
     try:
         async with asyncio.timeout(timeout_s):

@@ -38,7 +38,7 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         max_revisions: how often; the last answer is kept.
         on_unchecked: whether an answer that could not be checked is kept or raises UngroundedAnswer.
         timeout_s: seconds after which an answer counts as unchecked.
-        options: as for :func:`redargue.ground`; the default method is ``single-reader``.
+        options: as for :func:`redargue.ground`.
     """
 
     def __init__(

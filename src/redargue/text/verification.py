@@ -335,7 +335,8 @@ async def ground(
     Args:
         answer: text to check; its kind may also be ``summary``.
         contexts: whole documents, or one; a claim of a summary is checked against its ten most similar sentences.
-        options: as for :func:`verify_text`.
+        options: as for :func:`verify_text`; unless ``method`` is given, a language model reads all claims together
+            (``one-pass``).
     """
     return await verify_text(answer, documents=documents_of(contexts), **options)
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from redargue import Grounder, ground, replay, verify
+from redargue import Grounder, ground, replay, verify, verify_citations, verify_text
 from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, RecordError
 from redargue.events import CallFinished, RoundEnded, StageEnded
 from redargue.evidence import Passage
 from redargue.methods.one_pass import Answers, ClaimReading, ClaimReadings, DoubtClaims, ReadClaims
+from redargue.runs.budget import Budget
 from redargue.runs.record import read_events
 from redargue.tasks.answer import Answer
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.anyio
 OPEN, NOTHING = "NOT ENOUGH INFO", ReaderAnswer(text="", label="NOT ENOUGH INFO")
 READS = ReaderAnswer(text="", label="SUPPORTS")
 DOUBTS = NOTHING.model_copy(update={"probabilities": {"SUPPORTS": 0.05, "REFUTES": 0.05, "NOT ENOUGH INFO": 0.9}})
+TWO = "The bridge at Orvell was opened in 1889. It crosses the river Orvell."
 LAMPS = tuple(f"Lamp number {number} hangs in hall {number + 1} of the old station." for number in range(1, 31))
 
 
@@ -66,6 +68,7 @@ async def grounded(
     sentences: int = 20,
     reads: ReaderAnswer = READS,
     folder: Path | None = None,
+    budget: Budget | None = None,
     **settings: Any,
 ) -> tuple[Report, Counter[str], ScriptedBackend]:
     """The report on an answer, how often each task was performed, and the backend; by default the doubter refutes."""
@@ -81,6 +84,7 @@ async def grounded(
         settings=settings,
         clock=CLOCK,
         folder=folder,
+        budget=budget,
     )
     return report, Counter(task.name() for task, _ in backend.calls), backend
 
@@ -306,3 +310,58 @@ async def test_a_language_model_is_asked_over_http_with_the_labels_of_the_claims
     schema = asked.body["response_format"]["json_schema"]["schema"]
     assert schema["$defs"]["ClaimReading"]["properties"]["label"]["enum"] == ["SUPPORTS", "REFUTES", OPEN]
     assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ({"model": "for-m"}, "one-pass"),
+        ({"model": "for-m", "method": "single-reader"}, "single-reader"),
+        ({"model": "for-m", "models": {"reader": "for-n"}}, "single-reader"),
+        ({"model": "for-m", "models": {"extractor": "for-n"}}, "one-pass"),
+        ({"model": "for-m", "profile": "paper"}, "single-reader"),
+        ({}, "single-reader"),
+    ],
+)
+async def test_a_language_model_reads_an_answer_in_one_pass_unless_a_method_is_named(
+    options: dict[str, Any], method: str, server: Loopback, tmp_path: Path
+) -> None:
+    await ground(TWO, contexts=[TWO], folder=tmp_path / "run", **options)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["spec"]["method"] == method
+
+
+async def test_a_grounder_reads_answers_in_one_pass_and_a_claim_once(server: Loopback) -> None:
+    with Grounder([TWO], model="for-m") as grounder:
+        report = await grounder.ground(TWO)
+        verdict = await grounder.verify(report.claims[0].verdict.claim)
+    asked = Counter(each.body["response_format"]["json_schema"]["name"] for each in server.requests)
+    assert asked == {"ExtractClaims": 1, "ReadClaims": 1, "AnswerClaim": 1}
+    assert verdict.label == "SUPPORTS"
+
+
+async def test_a_text_without_documents_is_read_claim_by_claim(server: Loopback, tmp_path: Path) -> None:
+    evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    await verify_text(TWO, model="for-m", evidence=evidence, folder=tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["spec"]["method"] == "single-reader"
+
+
+async def test_claims_that_cite_pages_of_their_own_are_not_read_together(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(TWO, encoding="utf-8")
+    text = "The bridge at Orvell was opened in 1889 ([source](page.md)). It crosses the river Orvell [too](page.md)."
+    backend = ScriptedBackend({**script(ReadPassages=READS), ExtractClaims: extracted})
+    report = await verify_citations(text, files=tmp_path, backend=backend, method="one-pass")
+    beside = [task.passages for task, _ in backend.calls if type(task) is ReadClaims]
+    assert len(beside) == len(report.claims) == 2
+    assert all("Orvell" in passages[0].text for passages in beside)
+
+
+async def test_what_was_read_is_kept_where_the_budget_ends_before_the_second_reading(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    report, _, _ = await grounded(
+        quoting(lamp_3=answer("REFUTES", LAMPS[2])), sentences=4, folder=folder, budget=Budget.parse("2calls")
+    )
+    labels = [each.verdict.label for each in report.claims]
+    assert labels == ["SUPPORTS", "SUPPORTS", None, "SUPPORTS"]
+    assert "budget" in str(report.claims[2].verdict.error)
+    kept = [each.verdict for each in report.claims if not each.verdict.error]
+    assert [verdict for verdict in await replay(folder) if not verdict.error] == kept

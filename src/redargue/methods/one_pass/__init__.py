@@ -15,7 +15,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import BadReply, BudgetReached, ProviderError
+from redargue.errors import BadReply, BudgetReached, ProviderError, ReplayMiss
 from redargue.events import RoundEnded, StageEnded
 from redargue.evidence import Passage, Side, distinct_passages
 from redargue.methods.agent import Agent
@@ -313,7 +313,7 @@ class _Readers(NamedTuple):
             task = kind(claims=tuple(claims), passages=shown, profile=self.settings.profile)
             try:
                 answers: Sequence[Answer | None] = (await reader.perform(task, round_=1)).answers
-            except (BadReply, BudgetReached, ProviderError):  # each claim then says what it lacks
+            except (BadReply, BudgetReached, ProviderError, ReplayMiss):  # read alone, each claim says what it lacks
                 answers = (None,) * len(claims)
             return [_Reading(*each, shown) for each in zip(answers, found, strict=True)]
         if len(claims) == 1:
