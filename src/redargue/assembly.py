@@ -121,7 +121,7 @@ def for_answers(spec: RunSpec, parts: Parts) -> RunSpec:
     the default stays.
     """
     named = "method" in spec.model_fields_set or spec.profile != "hardened" or ANSWER_METHOD not in methods
-    if named or spec.models.keys() & {*method_of(spec).agents()}:
+    if named or (spec.models and spec.models.keys() & {*method_of(spec).agents()}):
         return spec
     if not parts.backend:
         return spec.updated(method=ANSWER_METHOD) if _backend(spec) in LANGUAGE_MODELS else spec
