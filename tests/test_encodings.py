@@ -57,6 +57,7 @@ def test_damaged_or_binary_content_is_refused(content: bytes, message: str, tmp_
             list(table_rows(table))
 
 
+@pytest.mark.slow
 def test_the_note_is_on_standard_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_bytes("The café opened in 1889.\n".encode("latin-1"))
     assert run(["check", str(tmp_path / "a.txt"), "--as", "claims", "--store", "starter", "-q", "--jsonl"]) == 0

@@ -243,6 +243,7 @@ async def debate(server: Loopback, **options: Any) -> Any:
         return await verifier.verify(BRIDGE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("course", "rounds", "with_n", "without"),
     [(agreeing, 1, 10, 14), (disagreeing, 3, 31, 43), (doubtful, 3, 31, 43)],

@@ -133,6 +133,7 @@ def test_a_verbatim_passage_goes_before_a_repaired_one() -> None:
     assert (found.status, found.source.title) == (QuoteStatus.VERIFIED, "exact")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=80), st.text(max_size=200))
 def test_any_text_is_answered_and_what_is_found_stands_there(quote: str, text: str) -> None:
     found = find_quote(quote, (Passage(text=text),))
@@ -144,6 +145,7 @@ def test_any_text_is_answered_and_what_is_found_stands_there(quote: str, text: s
 # another document, 100 stitched.
 
 
+@pytest.mark.slow
 def test_true_quotations_with_typographic_noise_are_accepted() -> None:
     rng = random.Random(1)
     texts = paragraphs(rng, 100)

@@ -199,6 +199,7 @@ def imported(path: Path, known: Set[str]) -> set[str]:
     return names | {package for package in packages & known if package.replace(".", "/") not in str(path)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", [PACKAGE, BENCHMARKS], ids=["redargue", "benchmarks"])
 def test_no_modules_import_each_other_in_a_circle(package: Path) -> None:
     paths = {

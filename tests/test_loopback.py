@@ -437,6 +437,7 @@ def scripted(each: Ask) -> str | Raw:
     return Raw(200, b"raw") if isinstance(each, Ask) else "another Ask"
 
 
+@pytest.mark.slow
 def test_a_process_serves_counts_and_changes() -> None:
     with LoopbackProcess("test_loopback:scripted", behaviour=Behaviour(seed=3)) as server:
         assert ask(server).text == "raw"

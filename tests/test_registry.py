@@ -39,6 +39,7 @@ def test_every_built_in_name_loads_what_it_says(registry: Registry[Any]) -> None
         assert registry[name] is registry[name]
 
 
+@pytest.mark.slow
 def test_looking_up_a_name_imports_its_module_alone() -> None:
     code = (
         "import sys; from redargue.methods import methods; methods['single-reader']\n"
@@ -244,6 +245,7 @@ def test_every_command_of_an_optional_part_is_known_to_the_core_with_the_extra_t
     )
 
 
+@pytest.mark.slow
 def test_a_missing_package_is_an_unknown_name(tmp_path: Path) -> None:
     done = redargue(tmp_path, "check", "Bees are insects.", "--method", "second-opinion", "--store", "starter")
     assert done.returncode == 2

@@ -42,6 +42,7 @@ def test_an_output_passes_only_where_its_claims_are_supported(
     assert str(grade["reason"]).startswith(reason)
 
 
+@pytest.mark.slow
 def test_the_assertion_is_configured_in_the_test() -> None:
     config = {"context": "docs", "min_supported": 0.5}
     assert get_assert(WRONG, {"vars": {"docs": BRIDGE}, "config": config})["pass"] is True
@@ -103,6 +104,7 @@ def test_a_wrong_option_is_named() -> None:
     assert caught.value.where == "config.min_supported"
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_webhook_answers_in_promptfoos_format() -> None:
     application = create_app(settings())

@@ -68,12 +68,14 @@ def test_limits_say_what_passes() -> None:
         grounded(BRIDGE, BRIDGE, min_supported=90)
 
 
+@pytest.mark.slow
 def test_a_claim_is_checked_against_the_corpus() -> None:
     assert supported("Fred Perry was a tennis player.", method="single-reader", store="starter").label == "SUPPORTS"
     with pytest.raises(AssertionError, match="Edsel Ford was a dentist"):
         supported("Edsel Ford was a dentist.", method="single-reader", store="starter")
 
 
+@pytest.mark.slow
 def test_pytest_shows_failures_and_errors_apart(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

@@ -41,6 +41,7 @@ def write(table: str, column: str, value: object) -> None:
         database.execute(f"UPDATE {table} SET {column} = ?", (value,))
 
 
+@pytest.mark.slow
 def test_an_honest_ledger_is_worked_off(batch: dict[str, Any]) -> None:
     run_worker(str(LEDGER), "")
     with closing(sqlite3.connect(LEDGER)) as database:

@@ -228,6 +228,7 @@ def test_a_search_takes_time_in_proportion_to_the_text(quote: str, text: str) ->
 INVISIBLE = "\u200e\u200f\ufe0f\u034f\u180e\u200b\u2060\ufeff\u061c\u2066\u2069"
 
 
+@pytest.mark.slow
 def test_a_quotation_is_found_wherever_invisible_marks_are_put() -> None:
     rng = random.Random(3)
     missed = []

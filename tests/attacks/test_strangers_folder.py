@@ -29,6 +29,7 @@ def starts(marker: Path) -> str:
     return f"sh -c 'touch {marker}; cat'"
 
 
+@pytest.mark.slow
 def test_a_settings_file_in_the_folder_starts_no_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     marker = tmp_path / "started"
     Path("redargue.toml").write_text(f"[check]\nmethod = 'mermaid'\nmcp = [\"{starts(marker)}\"]\n")
@@ -37,6 +38,7 @@ def test_a_settings_file_in_the_folder_starts_no_command(tmp_path: Path, capfd: 
     assert "redargue.toml" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_settings_file_in_the_folder_sends_no_key_to_its_address(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

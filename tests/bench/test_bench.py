@@ -100,6 +100,7 @@ def test_a_system_that_cannot_be_meant_is_refused(spec: str) -> None:
         System.parse(spec)
 
 
+@pytest.mark.slow
 async def test_systems_share_the_sample_and_the_reader_reads_what_the_debate_read(tmp_path: Path, file: Path) -> None:
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
     debate, reader = each.systems
@@ -128,6 +129,7 @@ async def test_systems_that_searched_another_revision_of_a_corpus_are_not_compar
         compare(each)
 
 
+@pytest.mark.slow
 async def test_tools_of_mcp_servers_are_for_the_methods_that_call_them(tmp_path: Path, file: Path) -> None:
     class Search(ShelfTool):
         parameters = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
@@ -165,6 +167,7 @@ async def test_a_reader_is_given_what_the_system_it_names_has_read(tmp_path: Pat
         await lone.run(lone.systems[1])
 
 
+@pytest.mark.slow
 async def test_a_reader_is_given_what_a_debate_chose_and_not_all_that_it_found(tmp_path: Path, file: Path) -> None:
     loaded = load("table", file, options={"mapping": MAPPING})
     pages = tuple(Passage(text=f"The bridge at Orvell has {number} lamps.", title=str(number)) for number in range(9))
@@ -257,6 +260,7 @@ async def test_claims_that_the_budget_stopped_are_in_no_figure_of_a_pair_and_are
     assert (empty.left_out, empty.test.n, empty.difference.value) == (4, 0, None)
 
 
+@pytest.mark.slow
 async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_it_cannot(
     tmp_path: Path, file: Path
 ) -> None:
@@ -276,6 +280,7 @@ async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_
     )
 
 
+@pytest.mark.slow
 def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,6 +303,7 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert "--budget 900calls" in report
 
 
+@pytest.mark.slow
 def test_a_system_that_is_added_leaves_the_others_in_the_table(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -401,6 +407,7 @@ def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: P
     assert "hunter2" not in kept
 
 
+@pytest.mark.slow
 def test_a_bench_does_not_search_other_documents_than_the_data_sets_unasked(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -417,6 +424,7 @@ def test_a_bench_does_not_search_other_documents_than_the_data_sets_unasked(
     assert run([*table, "--method", "single-reader", "--out", str(tmp_path / "c"), "--store", "starter"]) == 0
 
 
+@pytest.mark.slow
 def test_the_command_runs_compares_lists_and_scores_again(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -440,6 +448,7 @@ def test_the_command_runs_compares_lists_and_scores_again(
     assert run(["bench", "compare", str(tmp_path)]) == 2
 
 
+@pytest.mark.slow
 def test_words_for_labels_and_files_for_a_paper(tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]) -> None:
     own = tmp_path / "own.csv"
     words = {"SUPPORTS": "right", "REFUTES": "wrong", "NOT ENOUGH INFO": "open"}

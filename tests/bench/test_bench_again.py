@@ -40,6 +40,7 @@ def command(file: Path, folder: Path, mapping: str = "claim=claim,label=label,ev
     return ["bench", "run", "--dataset", "table", "--path", str(file), "--map", mapping, "--out", str(folder)]
 
 
+@pytest.mark.slow
 def test_the_files_that_a_bench_was_scored_with_are_found_again_or_missed_aloud(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +74,7 @@ def test_the_files_that_a_bench_was_scored_with_are_found_again_or_missed_aloud(
     assert capfd.readouterr().out == told
 
 
+@pytest.mark.slow
 def test_a_bench_is_repeated_with_the_arguments_of_each_system(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

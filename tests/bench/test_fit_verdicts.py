@@ -39,6 +39,7 @@ def test_nine_of_ten_fits_keep_the_target_on_the_population() -> None:
     assert decides > DRAWS / 2
 
 
+@pytest.mark.slow
 def test_feedback_at_the_target_raises_few_alarms_and_drift_is_noticed() -> None:
     random_ = random.Random(1)
     alarms = sum(is_above([random_.random() < TARGET for _ in range(300)], TARGET) for _ in range(DRAWS))

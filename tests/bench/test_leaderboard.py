@@ -62,6 +62,7 @@ def test_without_a_data_set_that_all_have_taken_there_is_no_mean() -> None:
     assert "| nli | 5.0 (0–9) | – | – |" in leaderboard._leaderboard(boards)
 
 
+@pytest.mark.slow
 def test_with_a_model_samples_cost_what_each_system_has_cost_here() -> None:
     rows = {
         row: each

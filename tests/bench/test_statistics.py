@@ -110,6 +110,7 @@ def test_a_difference_is_drawn_on_the_same_items() -> None:
     assert paired_difference(first, first).p_value == 1.0
 
 
+@pytest.mark.slow
 @given(labelled)
 def test_a_macro_f1_difference_is_antisymmetric(rows: list[tuple[str, str | None, str | None]]) -> None:
     gold, first, second = ([row[at] for row in rows] for at in range(3))
@@ -141,6 +142,7 @@ def test_mcnemar_worked_by_hand() -> None:
     assert mcnemar([], []).difference is None
 
 
+@pytest.mark.slow
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_mcnemar_is_symmetric_and_a_probability(first: int, second: int) -> None:
     assert 0 < binomial_p(first, second) <= 1

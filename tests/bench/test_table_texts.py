@@ -68,6 +68,7 @@ def test_a_dialogues_claims_leave_opinions_out_and_read_the_conversation(data: P
     assert [passage.text for passage in claims[0].passages] == [DIALOGUE["knowledge"], DIALOGUE["dialogue_history"]]
 
 
+@pytest.mark.slow
 def test_a_text_is_factual_if_all_its_claims_are_and_halueval_reads_texts_whole(data: Path, tmp_path: Path) -> None:
     paper, table = find_table("dual-position-table-3")
     rows = tuple(row for row in table.rows if row.name in ("HaluEval (few-shot)", "One reader (ours)"))

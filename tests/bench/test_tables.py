@@ -129,6 +129,7 @@ def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
         find_table("tool-mad-tabel-3")
 
 
+@pytest.mark.slow
 def test_ours_stands_beside_the_papers_and_what_is_not_there_is_said(
     command: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,6 +164,7 @@ def test_ours_stands_beside_the_papers_and_what_is_not_there_is_said(
         assert said in notes
 
 
+@pytest.mark.slow
 def test_a_cell_is_run_once_whatever_tables_show_it(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +183,7 @@ def test_a_cell_is_run_once_whatever_tables_show_it(
     assert len(after) == 4  # both figures of scores show debates in which they decide (stable_by=scores)
 
 
+@pytest.mark.slow
 def test_three_debaters_pairs_and_medical_questions_run(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +233,7 @@ def test_tables_are_listed_and_printed_and_mistakes_are_refused(
         assert why in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_is_said_of_one_papers_data_sets_is_no_mistake_beside_another_paper(
     command: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -343,6 +347,7 @@ def test_both_classes_and_whole_responses_are_measured_and_what_has_no_label_is_
 SEARCHED = {"query": "bridge", "title": "Orvell Bridge", "text": PAGES["Orvell Bridge"], "url": "", "publisher": ""}
 
 
+@pytest.mark.slow
 def test_tables_of_several_figures_a_set_and_a_memory_that_is_lent(
     command: list[str], data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,6 +86,7 @@ def test_an_answer_of_one_word_may_look_like_a_path() -> None:
         read_text("Amazon.com", "qa", "missing.txt")
 
 
+@pytest.mark.slow
 def test_several_sentences_are_a_text_which_is_said_unless_one_claim_is_asked_for(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

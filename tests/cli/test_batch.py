@@ -80,6 +80,7 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     assert (out / "verdicts.csv").read_bytes() == before[0]
 
 
+@pytest.mark.slow
 def test_a_spent_budget_is_exit_4_and_a_gate_exit_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text('{"claim": "The Ritz in London opened in 1926."}\n\n{"claim": "Fred Perry was left-handed."}\n')
@@ -152,6 +153,7 @@ def claims_of(file: Path, mapping: dict[str, str]) -> list[Claim]:
     return [row.claim for row in rows if isinstance(row, ClaimRow)]
 
 
+@pytest.mark.slow
 def test_a_row_with_an_empty_cell_is_refused_and_the_others_are_verified(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

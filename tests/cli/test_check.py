@@ -37,6 +37,7 @@ def test_json_goes_to_stdout_and_progress_to_stderr(capfd: pytest.CaptureFixture
     assert "round 1, corpus searches for" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["hardened", "paper"])
 def test_a_debate_among_the_baselines_is_shown(profile: str, capfd: pytest.CaptureFixture[str]) -> None:
     check = ["check", TRUE, "--store", "starter", "--method", "madke", "--profile", profile, "--offline", "-v"]

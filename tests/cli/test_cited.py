@@ -184,6 +184,7 @@ def test_a_text_without_links_and_a_run_without_a_network_say_so(
     assert "--offline" in claim["citation"]["why"]
 
 
+@pytest.mark.slow
 def test_a_url_is_fetched_only_if_asked(
     site: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,6 +108,7 @@ async def test_claims_are_matched_by_text_and_the_rest_is_counted(tmp_path: Path
     assert (found.claims, found.only_first, found.only_second, found.flips) == (2, 1, 0, ())
 
 
+@pytest.mark.slow
 def test_errors_are_outcomes_too_and_the_command_says_where_runs_part(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,6 +158,7 @@ def test_of_two_methods_the_labels_come_first_and_settings_of_one_are_counted(
     assert "settings.rounds" not in out
 
 
+@pytest.mark.slow
 def test_a_language_models_prompts_are_written_again_and_compared(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

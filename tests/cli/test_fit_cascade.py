@@ -78,11 +78,13 @@ def test_a_threshold_for_verdicts_is_refused_because_stages_decide_before_it(
     assert "leave it out: the fitted thresholds" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_one_class_is_fitted_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(fitting(tmp_path, [labelled(3)[0], labelled(3)[2]])) == 0
     assert "all labelled claims have the label SUPPORTS" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_claims_without_all_stages_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

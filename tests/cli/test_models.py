@@ -41,6 +41,7 @@ def checked(
     return code, json.loads(out)["verdicts"][0] if out else {}, err
 
 
+@pytest.mark.slow
 def test_with_a_model_and_a_key_the_debate_is_held_by_the_model_between_corpus_and_web(
     server: Loopback, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_spent_budget_is_exit_4_and_an_endpoint_that_is_not_there_exit_5(
     assert (code, verdict["error"]["type"]) == (5, "ProviderError")
 
 
+@pytest.mark.slow
 def test_a_run_in_which_replies_could_not_be_read_is_replayed_as_it_was(
     server: Loopback, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -194,6 +196,7 @@ def test_keys_and_settings_can_come_from_a_file(
     assert run(["--env-file", "nowhere.env", "check", CLAIM]) == 2
 
 
+@pytest.mark.slow
 def test_doctor_says_what_an_endpoint_can_do_and_remembers_it(
     server: Loopback, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,6 +168,7 @@ def test_prune_removes_old_runs_and_keeps_the_newest(capsys: pytest.CaptureFixtu
     assert run_folders() == [future]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["Bees are insects.", "Bees are insects. Bees live in hives."])
 def test_a_check_without_record_leaves_no_run(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["check", text, "--store", "starter", "--offline", "--method", "tool-mad", "--rounds", "1", "-q"]
@@ -180,6 +181,7 @@ def test_a_check_without_record_leaves_no_run(text: str, capsys: pytest.CaptureF
     assert folder.name in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_recorded_text_is_shown_as_json_as_check_printed_it(capsys: pytest.CaptureFixture[str]) -> None:
     text = "Bees are insects. Bees live in hives."
     assert run(["check", text, "--store", "starter", "--offline", "--method", "single-reader", "-q", "--json"]) == 0

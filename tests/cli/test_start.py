@@ -37,6 +37,7 @@ def test_h_is_help_on_every_level(command: list[str], capsys: pytest.CaptureFixt
     assert "Usage: redargue" in long
 
 
+@pytest.mark.slow
 def test_the_demo_catches_what_its_source_contradicts_and_names_sentence_and_difference(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

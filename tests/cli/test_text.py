@@ -43,6 +43,7 @@ def test_an_answer_is_grounded_in_its_documents_as_json_with_offsets(
     assert err == ""
 
 
+@pytest.mark.slow
 def test_a_memory_that_check_opens_for_a_text_is_closed(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

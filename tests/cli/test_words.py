@@ -158,6 +158,7 @@ def test_counts_are_singular_and_plural() -> None:
     assert label_counts([refuted(), refuted(label="SUPPORTS", meaning="supported")]) == "1 Refuted, 1 Supported"
 
 
+@pytest.mark.slow
 def test_off_a_terminal_a_claim_is_one_line_and_verbose_shows_every_step(capfd: pytest.CaptureFixture[str]) -> None:
     given = [
         "check",

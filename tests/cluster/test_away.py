@@ -91,6 +91,7 @@ async def test_a_server_that_is_stopped_in_the_middle_is_waited_for_and_nothing_
     assert verified == Counter({claim.text: 1 for claim in CLAIMS})
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_file_that_is_moved_in_the_middle_is_waited_for_and_nothing_is_lost_or_repeated(
     tmp_path: Path,
@@ -176,6 +177,7 @@ class _LosesAnswers(SqliteLedger):
             raise LedgerAway("gone")
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("when", ["before", "rolled back", "after"])
 @pytest.mark.parametrize("number", [1, 2])

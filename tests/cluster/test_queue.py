@@ -416,6 +416,7 @@ def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_second_connection_of_a_process_leaves_the_first_one_its_locks(tmp_path: Path) -> None:
     """A file that is closed loses all locks of its process; the last of the others would then take the log away."""
     where = str(tmp_path / "ledger.db")
@@ -437,6 +438,7 @@ def test_a_second_connection_of_a_process_leaves_the_first_one_its_locks(tmp_pat
     second.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(RecordError) as raised:

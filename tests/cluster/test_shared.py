@@ -319,6 +319,7 @@ async def test_places_are_those_of_all_workers_and_a_lost_worker_s_are_free_agai
         assert two.handle(db, [Acquire("arxiv"), Acquire("arxiv")]) == [True, None]
 
 
+@pytest.mark.slow
 async def test_a_shared_service_limiter_paces_pauses_and_releases_its_place(where: str, opened: Opened) -> None:
     batch = batch_of(opened())
     heartbeat = Heartbeat(batch.number)

@@ -41,6 +41,7 @@ def reached(worker: Worker, job: Job) -> Verdict:
     return verdict
 
 
+@pytest.mark.slow
 async def test_two_workers_share_a_batch_and_end_when_nothing_is_left(where: str) -> None:
     ledger, batch = begun(where)
     together = most = 0

@@ -351,6 +351,7 @@ async def test_a_reply_to_words_of_ones_own_that_ends_in_no_label_is_an_error(se
     assert server.counts.requests["chat"] == 2
 
 
+@pytest.mark.slow
 def test_prompts_may_be_for_tasks_of_methods_that_are_not_loaded_yet() -> None:
     code = 'from redargue.assembly import read_prompts; read_prompts({"ChooseAction": "{claim}", "GiveOpinion": "x"})'
     subprocess.run([sys.executable, "-c", code], check=True)

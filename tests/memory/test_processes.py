@@ -54,6 +54,7 @@ def test_processes_that_write_at_once_lose_nothing(where: str) -> None:
         assert memory.count() == 180
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing_that_it_was_told_is_stored(where: str) -> None:
     with writer(where, "killed", 10_000) as process:
         assert process.stdout

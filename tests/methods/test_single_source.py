@@ -78,6 +78,7 @@ class Words:
         return [1.0] * len(pairs)
 
 
+@pytest.mark.slow
 def test_publishers_that_show_one_fact_are_not_sources_of_a_claim_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
     least = dict.fromkeys(get_args(SourceKind), 0.63)
     reader = CarefulReader(shared(1), CrossEncoder(threads=1), Words(), least=least)

@@ -263,6 +263,7 @@ def test_a_claim_is_left_open_where_no_text_shows_a_side_by_itself() -> None:
     assert replace(reading((0.9, 0.02, 0.52)), compare_words=lambda: by_words).label(FEVER) == "REFUTES"
 
 
+@pytest.mark.slow
 def test_a_process_loads_each_model_once_whoever_asks_first(monkeypatch: Any) -> None:
     assert shared() is shared(0) is EmbeddedBackend().embedder
     loaded: list[str] = []

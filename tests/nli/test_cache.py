@@ -13,6 +13,7 @@ from redargue.nli.session import CrossEncoder, OutputCache, tally
 PAIRS = [("The bridge opened in 1889.", f"The bridge opened in {year}.") for year in range(1885, 1893)]
 
 
+@pytest.mark.slow
 def test_a_second_process_reads_nothing_again_and_says_and_counts_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

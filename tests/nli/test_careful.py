@@ -55,6 +55,7 @@ def read(claim: str, passages: Sequence[Passage], model: Any, weights: Weights =
     return CarefulReader(shared(1), CrossEncoder(threads=1), model, weights=weights, least=least).read(claim, passages)
 
 
+@pytest.mark.slow
 def test_a_sentence_that_decides_alone_is_quoted_alone() -> None:
     reading = read(
         "The bridge opened in 1932.", [BRIDGE], Scripted(lambda text: SUPPORTS if "1932" in text else NEITHER)
@@ -86,6 +87,7 @@ def test_sentences_of_two_passages_that_decide_together_are_both_quoted() -> Non
     assert {quote in BRIDGE.text for quote in answer.quotes} == {True, False}
 
 
+@pytest.mark.slow
 def test_the_large_model_reads_few_texts_however_many_passages_there_are() -> None:
     model = Scripted(lambda text: NEITHER)
     passages = [Passage(text=f"{BRIDGE.text} Note {number}.", document=str(number)) for number in range(30)]
@@ -116,6 +118,7 @@ class ByClaim(Scripted):
         return [self.by_claim(claim, evidence) for claim, evidence in pairs]
 
 
+@pytest.mark.slow
 def test_a_claim_whose_parts_two_sentences_show_is_supported_by_both() -> None:
     def rule(claim: str, evidence: str) -> Entailment:
         if "Lindqvist" in claim and "lanes" in claim:
@@ -183,6 +186,7 @@ def test_a_side_shows_a_text_that_the_large_model_reads_so() -> None:
     assert all("1932" in quote for quote in answer.quotes)
 
 
+@pytest.mark.slow
 def test_pages_that_a_search_found_need_more_confidence_than_documents_and_named_pages() -> None:
     model = Scripted(lambda text: SUPPORTS if "1932" in text else NEITHER)
     page = BRIDGE.model_copy(update={"url": "https://example.org/bridge"})
@@ -220,6 +224,7 @@ class Believing(Scripted):
         return [SUPPORTS if claim in self.claims else NEITHER for claim, _ in pairs]
 
 
+@pytest.mark.slow
 def test_support_counts_only_where_the_claim_of_another_holder_has_none() -> None:
     north, south = (f"The {side} gate is locked an hour after dusk." for side in ("north", "south"))
     assert read(north, [GATES], Believing(north)).strongest(Meaning.SUPPORTED) > 0.8
@@ -257,6 +262,7 @@ def write_manifest(folder: Path, aggregation: dict[str, Any]) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_installed_package_reads_and_is_part_of_the_identity(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redargue.nli.backend.careful_weights", lambda: read_weights(package))
     backend = EmbeddedBackend(threads=1)

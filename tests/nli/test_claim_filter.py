@@ -213,6 +213,7 @@ def test_a_month_and_an_hour_are_no_verbs(text: str, finite: bool) -> None:
     assert has_finite_verb(text) is finite
 
 
+@pytest.mark.slow
 def test_nine_of_ten_lines_are_told_rightly_both_ways() -> None:
     lines = [line for line in LINES.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     found = statements([line[2:] for line in lines])

@@ -82,6 +82,7 @@ def test_the_verdict_of_lynx_is_its_last_word_and_the_yes_of_granite_guardian_is
     assert read(added(server, "granite-guardian"))[0].supports == pytest.approx(0.4)
 
 
+@pytest.mark.slow
 def test_without_log_probabilities_the_word_counts_and_is_called_uncalibrated(
     server: Loopback, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,6 +223,7 @@ def test_every_question_is_a_call_of_the_tasks_account_with_its_tokens(server: L
     assert server.counts.requests["chat"] <= before + 3
 
 
+@pytest.mark.slow
 def test_a_check_counts_its_questions_and_is_replayed_without_them(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,6 +252,7 @@ def test_a_budget_of_one_call_is_reached_and_nothing_waits_for_itself(
     assert "the budget of 1 call is spent" in "".join(capfd.readouterr())
 
 
+@pytest.mark.slow
 def test_money_is_counted_where_the_graders_price_is_known(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

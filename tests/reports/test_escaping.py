@@ -47,6 +47,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return {"bench": bench_of, "run": run_of, "text": text_of}[str(request.param)](base / str(request.param), ALL)
 
 
+@pytest.mark.slow
 def test_a_page_holds_no_element_attribute_script_or_address_of_a_stranger(folder: Path) -> None:
     page = render(folder, "html")
     tree = html.document_fromstring(page)

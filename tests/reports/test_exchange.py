@@ -222,6 +222,7 @@ def test_annotations_select_the_words_by_position_and_by_quotation(folder: Path)
         render(folder, "annotation", url="javascript:alert(1)")
 
 
+@pytest.mark.slow
 def test_whatever_strangers_write_stays_text_in_every_format(tmp_path: Path) -> None:
     folder = text_of(tmp_path / "text", ALL)
     text = json.loads((folder / "run.json").read_text(encoding="utf-8"))["text"]["text"]

@@ -399,6 +399,7 @@ def test_negative_numbers_and_plain_words_stay_readable_in_csv() -> None:
     assert neutral("=1+1") == "'=1+1"
 
 
+@pytest.mark.slow
 def test_a_page_of_a_large_bench_stays_below_five_megabytes(
     bench: Path, monkeypatch: pytest.MonkeyPatch, comparison: Comparison
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_long_prompt_has_rates_of_its_own_for_all_tokens_of_its_request() -> N
     assert price.of(400_000, 1_000_000, 100_000) == pytest.approx(0.6 + 0.1 + 12)
 
 
+@pytest.mark.slow
 def test_the_shipped_models_are_dated_and_each_row_has_a_price_above_zero() -> None:
     table = (Path(redargue.__file__).parent / "runs" / "prices.toml").read_text(encoding="utf-8")
     models = Prices.model_validate(tomllib.loads(table)).models

@@ -89,6 +89,7 @@ async def undisturbed(folder: Path) -> list[redargue.Verdict]:
         return await each.verify_all(CLAIMS, concurrency=1)
 
 
+@pytest.mark.slow
 async def test_a_run_that_dies_goes_on_and_repeats_no_finished_call(tmp_path: Path) -> None:
     whole = await undisturbed(tmp_path / "whole" / "run")
     expected = list(read_events(tmp_path / "whole" / "run"))
@@ -137,6 +138,7 @@ async def check_resumed(folder: Path, whole: list[redargue.Verdict]) -> None:
     assert canonical(seen) == canonical(last_attempts(folder))
 
 
+@pytest.mark.slow
 async def test_a_run_cancelled_during_a_call_and_resumed_replays(tmp_path: Path) -> None:
     whole = await undisturbed(tmp_path / "whole" / "run")
     for calls in (0, 1, 17, 23, 40):
@@ -151,6 +153,7 @@ async def test_a_run_cancelled_during_a_call_and_resumed_replays(tmp_path: Path)
         await check_resumed(folder, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [BadReply("it cannot be read", raw="?"), ProviderError("it is overloaded")])
 async def test_a_claim_that_ended_with_an_error_and_was_retried_replays(
     tmp_path: Path, error: redargue.RedargueError
@@ -163,6 +166,7 @@ async def test_a_claim_that_ended_with_an_error_and_was_retried_replays(
     await check_resumed(folder, whole)
 
 
+@pytest.mark.slow
 async def test_a_torn_last_line_is_cut_off_and_a_broken_one_before_it_is_an_error(tmp_path: Path) -> None:
     await undisturbed(tmp_path)
     log = tmp_path / "events.jsonl"
@@ -176,6 +180,7 @@ async def test_a_torn_last_line_is_cut_off_and_a_broken_one_before_it_is_an_erro
         verifier(tmp_path)
 
 
+@pytest.mark.slow
 async def test_a_replay_asks_nobody_and_comes_out_as_recorded(tmp_path: Path) -> None:
     whole = await undisturbed(tmp_path)
     seen: list[Any] = []
@@ -255,6 +260,7 @@ async def test_a_recorded_run_verifies_its_own_claims_only(tmp_path: Path) -> No
                 await each.verify(claim, item=item)
 
 
+@pytest.mark.slow
 async def test_a_moved_run_replays_under_its_old_name(tmp_path: Path) -> None:
     whole = await undisturbed(tmp_path / "old")
     (tmp_path / "old").rename(tmp_path / "new")
@@ -295,6 +301,7 @@ async def test_a_spent_budget_ends_claims_with_an_error_and_resuming_pays_only_t
         assert each.budget.spent.calls == CALLS * len(CLAIMS)  # the first claim's calls were paid for from it before
 
 
+@pytest.mark.slow
 async def test_calls_at_once_never_pass_the_budget_together(tmp_path: Path) -> None:
     for calls in range(1, 40, 3):
         backend = disputed()
@@ -349,6 +356,7 @@ async def test_an_error_on_the_way_is_the_verdicts_error_and_one_before_it_is_ra
         await redargue.verify(CLAIM, method="toolmad")
 
 
+@pytest.mark.slow
 async def test_a_claim_that_ends_in_an_error_leaves_no_run_in_memory() -> None:
     wrong = ScriptedBackend(script(AnswerClaim=QUOTE))
     gc.collect()

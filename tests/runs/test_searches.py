@@ -134,6 +134,7 @@ async def test_a_budget_in_dollars_holds_for_paid_searches_of_small_models() -> 
         Verifier(spec, parts=free)
 
 
+@pytest.mark.slow
 async def test_the_searches_of_a_key_and_day_are_counted_also_after_a_restart() -> None:
     key, secret = Keys().add("newsroom", "7searches")
     assert key.budget == "7searches"

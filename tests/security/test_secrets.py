@@ -146,6 +146,7 @@ def test_no_key_comes_out_of_a_check(
     assert hits(files(tmp_path)) == []
 
 
+@pytest.mark.slow
 def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(
     server: Loopback, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

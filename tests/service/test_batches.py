@@ -26,6 +26,7 @@ async def finished(http: httpx2.AsyncClient, path: str) -> dict[str, Any]:
         await asyncio.sleep(0)
 
 
+@pytest.mark.slow
 async def test_a_batch_is_verified_and_its_verdicts_come_in_order() -> None:
     async with client() as http:
         started = await http.post("/v1/batches", json=BATCH)

@@ -255,6 +255,7 @@ async def test_what_is_not_valid_is_refused_without_its_words(body: Any) -> None
         problem(broken, 422)
 
 
+@pytest.mark.slow
 async def test_every_limit_holds_at_its_edge() -> None:
     async with client(max_body=60_000_000) as http:
 
@@ -310,6 +311,7 @@ async def test_of_a_body_over_the_limit_so_much_is_read_that_its_client_can_read
     assert ((b"connection", b"close") in sent[0]["headers"]) == closed
 
 
+@pytest.mark.slow
 async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.MonkeyPatch) -> None:
     async with client(day_budget="23calls") as http:
         assert (await done(http))["usage"]["calls"] == 23
@@ -332,6 +334,7 @@ async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.Monke
         problem(refused[-1], 429)
 
 
+@pytest.mark.slow
 async def test_no_check_of_a_burst_that_was_accepted_fails_on_the_days_budget() -> None:
     wait = {"Prefer": "wait=60"}
     async with client(day_budget="100calls") as http:

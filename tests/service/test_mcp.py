@@ -110,6 +110,7 @@ async def test_the_tools_only_read_and_describe_their_results(mode: Literal["leg
     assert list(tools["fetch"].input_schema["properties"]) == ["id"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_claim_is_verified_with_progress_a_short_text_and_a_report(mode: Literal["legacy", "auto"]) -> None:
     seen: list[float] = []
@@ -133,6 +134,7 @@ async def test_a_claim_is_verified_with_progress_a_short_text_and_a_report(mode:
     assert "Cape Ansel" in str(getattr(page, "text", ""))
 
 
+@pytest.mark.slow
 async def test_a_caller_that_does_not_wait_gets_the_result_by_its_id() -> None:
     async with connected(debate(calls=10)) as (client, store):
         handle = structured(await client.call_tool("verify_claim", {"claim": CLAIM, "wait_s": 0}))
@@ -147,6 +149,7 @@ async def test_a_caller_that_does_not_wait_gets_the_result_by_its_id() -> None:
     assert (answer["state"], answer["outcome"], answer["poll_after_s"]) == ("done", "refuted", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_call_that_is_cancelled_stops_its_check(mode: Literal["legacy", "auto"]) -> None:
     backend = Watched(10)
@@ -185,6 +188,7 @@ async def test_an_answer_is_grounded_and_what_was_not_checked_says_why() -> None
         assert text(german).startswith("Not checked (language)")
 
 
+@pytest.mark.slow
 async def test_a_failed_check_is_not_a_verdict() -> None:
     async with connected(Parts(backend=Held(0, Path("nowhere")), evidence=debate().evidence)) as (client, _):
         result = await ended(client, "check_text", text=BRIDGE, contexts=[BRIDGE])

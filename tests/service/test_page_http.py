@@ -196,6 +196,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 DOCUMENT = "The lighthouse at Cape Ansel was first lit in 1871."
 
 
+@pytest.mark.slow
 async def test_files_that_cannot_be_used_are_named_and_what_was_written_and_read_is_kept(tmp_path: Path) -> None:
     bad = files_of(tmp_path)
     application = create_app(settings(), service_parts())
@@ -309,6 +310,7 @@ def test_each_unread_file_of_one_name_is_named_until_it_is_given_again() -> None
     assert [each.file for each in again.unread_files] == ["scan.txt"]
 
 
+@pytest.mark.slow
 async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_that_goes_on_without_them() -> None:
     application = create_app(settings(), service_parts())
     async with (

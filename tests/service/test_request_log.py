@@ -32,6 +32,7 @@ def _logger(name: str) -> logging.Logger:
     return logging.getLogger(name)
 
 
+@pytest.mark.slow
 async def test_a_request_is_a_line_with_its_check_outcome_and_time_and_nothing_of_its_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

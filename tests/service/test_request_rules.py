@@ -294,6 +294,7 @@ def test_ended_sessions_are_forgotten_once_they_would_have_run_out() -> None:
         keys.find_session(keys.session(key))
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_description_of_the_interface_needs_a_key_where_there_are_keys() -> None:
     _, secret = Keys().add("first")
@@ -305,6 +306,7 @@ async def test_the_description_of_the_interface_needs_a_key_where_there_are_keys
         assert described.json()["openapi"].startswith("3.1")
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_key_learns_nothing_of_another_keys_equal_batch_and_pays_for_its_own() -> None:
     batch = {"claims": [CLAIM["claim"]], "budget": "30calls"}

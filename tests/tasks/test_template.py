@@ -97,6 +97,7 @@ def test_a_slot_without_a_variable_is_an_error_that_names_it() -> None:
         Task.template("hardened")
 
 
+@pytest.mark.slow
 def test_the_time_grows_with_the_number_of_guards_and_not_with_its_square() -> None:
     began = time.thread_time()
     template = Template("{a?}" * 400_000 + "words")

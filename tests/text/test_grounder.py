@@ -49,6 +49,7 @@ async def test_every_kind_of_answer_can_be_grounded(kind: str, context: str) -> 
     assert without_times(found) == without_times(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_documents_are_encoded_once_and_stay_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = shared(0)

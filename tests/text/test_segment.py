@@ -26,6 +26,7 @@ GAP = re.compile(
 )  # no word, or marks of a list's entries
 
 
+@pytest.mark.slow
 @given(whole=PROSE | st.text(max_size=300))
 @settings(max_examples=400, deadline=None)
 def test_sentences_stand_where_they_say_and_nothing_between_them_is_lost(whole: str) -> None:

@@ -53,6 +53,7 @@ def test_a_model_that_repeats_itself_costs_little(piece: str) -> None:
     assert time.process_time() - began < 1
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8), st.lists(st.integers(1, 12), min_size=1))
 def test_the_sentences_do_not_depend_on_where_the_stream_is_cut(pieces: list[str], sizes: list[int]) -> None:
@@ -209,6 +210,7 @@ async def test_leaving_the_loop_and_a_failing_stream_end_what_runs() -> None:
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_no_check_outlives_a_stream_that_is_left_while_others_wait_for_a_place() -> None:
     text = [f"The bridge number {number} at Orvell was opened in 1889. " for number in range(80)]

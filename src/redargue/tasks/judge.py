@@ -57,11 +57,12 @@ class Turn(Frozen):
 
 
 Openings = tuple[tuple[Turn, ...], ...]  # the first rounds of the claims of a text, which were held together
+_OPENINGS = TypeAdapter(Openings)
 
 
 def openings_of(record: Mapping[str, Any]) -> Openings:
     """What the ``run.json`` of a text says was read ahead; raises ValueError if it does not say that."""
-    return TypeAdapter(Openings).validate_python(record.get("openings", ()))
+    return _OPENINGS.validate_python(record.get("openings", ()))
 
 
 def mean_confidence(turns: Sequence[Turn]) -> float | None:

@@ -52,11 +52,13 @@ def by(score: Callable[[str, str], float]) -> Meteor:
     return Meteor(score=score, suffix="")
 
 
+@pytest.mark.slow
 def test_meteor_without_wordnet_equals_the_recorded_reference() -> None:
     ours = [meteor_of_words(a, b, wordnet=NO_WORDNET) for a, b in TEXTS["pairs"]]
     assert ours == pytest.approx(TEXTS["meteor"], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_meteor_with_synonyms_equals_the_recorded_reference() -> None:
     ours = [meteor_of_words(a, b, wordnet=Synonyms()) for a, b in TEXTS["pairs"]]
     assert ours == pytest.approx(TEXTS["meteor_with_synonyms"], abs=1e-9)
@@ -94,6 +96,7 @@ def test_words_are_cut_as_treebank_does(text: str, expected: str) -> None:
     assert " ".join(meteor_words(text)) == expected
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_meteor_stays_in_bounds(first: str, second: str) -> None:
     assert 0 <= meteor_without_wordnet(first, second) < 1

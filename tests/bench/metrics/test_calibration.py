@@ -72,6 +72,7 @@ def test_a_confidence_outside_zero_and_one_is_refused(bad: float) -> None:
             metric([0.5, bad], [True, True])
 
 
+@pytest.mark.slow
 @given(answers)
 def test_all_stay_in_bounds_and_do_not_depend_on_the_order(pairs: list[tuple[float, bool]]) -> None:
     confidence, right = [c for c, _ in pairs], [r for _, r in pairs]

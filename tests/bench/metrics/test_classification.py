@@ -137,6 +137,7 @@ def test_a_figure_is_a_value_or_a_reason_and_never_nan() -> None:
     assert mean("x", [0.1] * 10).value == 0.1
 
 
+@pytest.mark.slow
 @given(answers)
 def test_scores_stay_in_bounds_and_do_not_depend_on_the_order(pairs: list[tuple[str, str | None]]) -> None:
     gold, said = [g for g, _ in pairs], [s for _, s in pairs]
@@ -153,6 +154,7 @@ def test_scores_stay_in_bounds_and_do_not_depend_on_the_order(pairs: list[tuple[
     assert sum(matrix.unanswered) == said.count(None)
 
 
+@pytest.mark.slow
 @given(answers)
 def test_counting_non_answers_wrong_never_beats_another_rule_in_accuracy(pairs: list[tuple[str, str | None]]) -> None:
     gold, said = [g for g, _ in pairs], [s for _, s in pairs]

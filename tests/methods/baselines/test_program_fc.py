@@ -181,6 +181,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.one_of(st.text(max_size=300), st.lists(FRAGMENTS, max_size=60).map("".join)))
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_any_text_is_a_program_or_a_value_error(text: str) -> None:
@@ -365,6 +366,7 @@ async def test_labels_without_sides_are_refused() -> None:
         await check(Claim(text="Who?", labels=FREE_TEXT))
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_programs_and_lines() -> None:
     low, likely, high = costs(configure("program-fc", "paper", {"programs": 3}))
     assert low.calls == {"WriteProgram": 3, "VerifyFact": 3}

@@ -93,6 +93,7 @@ async def test_a_score_without_a_value_is_the_lowest() -> None:
     assert (await sampled("best-of-n", script, n=2))[0].label == "SUPPORTS"
 
 
+@pytest.mark.slow
 def test_as_many_calls_as_another_method_usually_has() -> None:
     for name in ("tool-mad", "markov-debate", "mermaid"):
         calls = usual_calls(name)

@@ -178,6 +178,7 @@ async def test_with_a_model_the_first_answer_decides_where_it_takes_a_side_and_i
     assert bool(asked["NextStep"]) == bool(why)
 
 
+@pytest.mark.slow
 async def test_a_dry_run_counts_the_stages() -> None:
     low, likely, high = costs(configure("cascade", "hardened", WITH_MODEL | {"debate": "mermaid"}))
     assert (low.calls, likely.calls) == ({"AnswerClaim": 1}, {"AnswerClaim": 1})

@@ -108,6 +108,7 @@ def test_a_claim_that_may_not_be_decided_never_stops_whatever_its_score() -> Non
     assert early_stops(rows, (GRID[-1],)) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_on_the_fitted_claims() -> None:
     fit = fit_of(drawn(random.Random(1), 300))
     chosen = fit.within_budget("4calls")

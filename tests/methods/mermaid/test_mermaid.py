@@ -262,6 +262,7 @@ async def test_algorithm_1_and_the_released_program_make_the_same_call_again(pro
 # A claim with one relation (MM-4).
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("claim", "entities"),
     [

@@ -97,6 +97,7 @@ async def test_twenty_supported_sentences_cost_two_calls() -> None:
     assert report.usage.calls == 2
 
 
+@pytest.mark.slow
 async def test_more_than_twenty_claims_are_read_in_several_calls() -> None:
     report, asked, _ = await grounded(quoting(), sentences=30)
     assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * 30
@@ -114,6 +115,7 @@ async def test_all_that_is_refuted_is_read_a_second_time_in_one_call() -> None:
     assert (verdict.decided_by, verdict.round_labels) == ("consensus", (("REFUTES", "REFUTES"),))
 
 
+@pytest.mark.slow
 async def test_a_judge_decides_where_the_readings_disagree(tmp_path: Path) -> None:
     first = quoting(lamp_3=answer("REFUTES", LAMPS[2]))
     report, asked, backend = await grounded(first, doubt=quoting("SUPPORTS"), folder=tmp_path / "run")
@@ -149,6 +151,7 @@ async def test_what_both_readings_leave_open_stays_open() -> None:
     assert (asked["DoubtClaims"], asked["JudgeDebate"], report.usage.calls) == (1, 0, 3)
 
 
+@pytest.mark.slow
 async def test_another_model_reads_again_with_the_same_question() -> None:
     lines = {"ReadClaims": quoting(lamp_3=answer("REFUTES", LAMPS[2])), "ReadPassages": READS}
     backend = ScriptedBackend({**script(**lines), ExtractClaims: extracted})
@@ -299,6 +302,7 @@ def test_a_reply_without_one_reading_a_claim_is_refused(readings: tuple[ClaimRea
         task.from_reply(ClaimReadings(readings=readings))
 
 
+@pytest.mark.slow
 async def test_a_language_model_is_asked_over_http_with_the_labels_of_the_claims(
     server: Loopback, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ PROSE = st.lists(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @given(text=PROSE | st.text(max_size=400), size=st.integers(1, 90), data=st.data())
 @settings(max_examples=300, deadline=None)
 def test_chunks_hold_every_character_and_say_where_it_stood(text: str, size: int, data: st.DataObject) -> None:

@@ -152,6 +152,7 @@ def test_documents_do_not_command_the_terminal(folder: Path) -> None:
     assert printable("a\u001b\u0000\u200d😀\tb\nc", lines=False) == "a\u200d😀 b c"
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_only(folder: Path) -> None:
     """A real terminal at standard error; standard output is a pipe and carries data alone."""
     ours, theirs = pty.openpty()

@@ -182,6 +182,7 @@ def test_a_heading_at_the_top_is_apart_from_the_first_sentence(tmp_path: Path) -
     assert [" ".join(document.text[a:b].split()) for a, b in sentence_spans(document.text)][-1] == sentence
 
 
+@pytest.mark.slow
 def test_dividing_lines_and_pages_takes_time_in_proportion_to_the_text() -> None:
     began = time.process_time()
     for part in ("a-\n", "ab-", "word-\nword ", "a ", "\n", "-\n"):

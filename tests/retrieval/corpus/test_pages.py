@@ -41,6 +41,7 @@ def test_a_quotation_of_a_pdf_has_its_page_and_file(book: Path, capfd: pytest.Ca
     assert f"{book.name}, page 4" in " ".join(capfd.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_a_pdf_of_several_pages_is_checked_as_a_text(book: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert (
         run(["ground", "--answer", str(book), "--context", LIT, "--method", "single-reader", "--no-record", "--json"])

@@ -76,6 +76,7 @@ def store() -> str:
     return "sqlite"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batches", [1, 3])
 def test_a_killed_writer_loses_a_batch_at_most(opened: Opener, tmp_path: Path, batches: int) -> None:
     path = tmp_path / "corpus.db"

@@ -93,6 +93,7 @@ def test_no_text_is_shown_twice(essays: Corpus) -> None:
         assert all(one[1] <= two[0] for one, two in pairwise(spans))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_process_or_the_batches(
     opened: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

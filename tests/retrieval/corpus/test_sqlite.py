@@ -46,6 +46,7 @@ def counts(path: Path) -> dict[str, int]:
         return {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
 
 
+@pytest.mark.slow
 def test_clearing_gives_the_room_back(opened: SqliteOpener, tmp_path: Path) -> None:
     corpus = opened()
     corpus.add(many(2000, "fact that takes some room " * 5))
@@ -72,6 +73,7 @@ def database_of(corpus: SqliteCorpus) -> sqlite3.Connection:
     return corpus._db._connection
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_the_batch_in_hand_only(opened: SqliteOpener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "BATCH", 10)
     corpus = opened()

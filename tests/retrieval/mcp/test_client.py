@@ -116,6 +116,7 @@ async def test_wrong_arguments_are_told_and_never_sent(shared: str) -> None:
         assert account.requests == 0
 
 
+@pytest.mark.slow
 async def test_a_long_answer_is_cut_with_a_mark_and_an_endless_one_is_refused_while_others_go_on(spec: str) -> None:
     async with opened(spec) as (_, tools):
         assert len(await text(tools["text"], length=20_000)) == 20_000

@@ -67,6 +67,7 @@ def events(folder: Path) -> list[Any]:
     return list(read_events(folder))
 
 
+@pytest.mark.slow
 def test_our_own_server_in_this_process(server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (verdict,) = verified(capfd, tmp_path / "run", "wikipedia")
     assert verdict["label"] == "SUPPORTS"
@@ -84,6 +85,7 @@ def test_a_command_over_stdio(
     assert verdict["label"] == "SUPPORTS"
 
 
+@pytest.mark.slow
 def test_an_address_over_http(over_http: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (verdict,) = verified(capfd, tmp_path / "run", f"wiki={over_http}")
     assert verdict["label"] == "SUPPORTS"

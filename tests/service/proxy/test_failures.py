@@ -396,6 +396,7 @@ def test_footnotes_of_earlier_answers_do_not_reach_the_model(start: Start) -> No
     assert running.upstream.asked[1].body["messages"][1]["content"] == ANSWER
 
 
+@pytest.mark.slow
 def test_comments_show_the_progress_while_a_check_takes_long(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checker, "Grounder", _Late)
     monkeypatch.setattr("redargue.service.proxy.stream.TICK", 0.05)
@@ -448,6 +449,7 @@ async def test_readers_of_the_same_documents_are_kept_and_the_oldest_are_closed(
     assert all(reader.closed for reader in made)
 
 
+@pytest.mark.slow
 def test_a_search_is_made_only_where_the_operator_allows_it(start: Start, starter: object) -> None:
     spec = RunSpec(method="single-reader", store="starter", offline=True)
     running = start(chat("Marie Curie discovered penicillin."), search=True, spec=spec)

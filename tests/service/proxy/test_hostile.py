@@ -100,6 +100,7 @@ def test_a_part_of_an_event_at_the_end_is_dropped_as_clients_drop_it() -> None:
     assert [event.payload for event in splitter.end()] == [{"id": "b"}]
 
 
+@pytest.mark.slow
 def test_a_large_event_in_small_chunks_is_searched_once() -> None:
     splitter, event = EventSplitter(), b"data: " + b"x" * 4_000_000 + b"\r\n\r\n"
     began = time.process_time()
@@ -199,6 +200,7 @@ def test_a_client_does_not_choose_which_account_of_the_operators_key_pays(start:
         assert {name for name in running.upstream.asked[0].headers if name.startswith("openai-")} == passed
 
 
+@pytest.mark.slow
 def test_an_upstream_that_says_nothing_more_is_given_up(start: Start) -> None:
     pieces = [chunk(0, {"content": TRUE}), DONE]
     gate = threading.Event()

@@ -62,6 +62,7 @@ def test_the_operators_key_is_in_no_header_and_no_body(start: Start, stream: boo
     assert not {"x-debug", "authorization"} & {*response.headers}
 
 
+@pytest.mark.slow
 def test_a_word_that_servers_without_keys_are_given_stays_in_answers(start: Start) -> None:
     text = f"{TRUE} ollama"
 

@@ -84,6 +84,7 @@ def _asked(connection: socket.socket, request: bytes) -> tuple[int, bytes]:
         return status, answer.read(int(headers[b"content-length"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunked", [True, False])
 def test_a_body_over_the_limit_on_a_kept_connection_is_a_413_that_clients_can_read(
     monkeypatch: pytest.MonkeyPatch, chunked: bool

@@ -46,6 +46,7 @@ def test_a_stream_passes_and_its_last_chunk_has_the_verdicts_once(start: Start) 
     assert running.proxy.tally.answers["/chat/completions", "annotate", "non_factual"] == 1
 
 
+@pytest.mark.slow
 def test_the_verdicts_count_the_documents_that_were_not_read(start: Start) -> None:
     results = [{"role": "tool", "content": f"Bridge {number} is closed."} for number in range(60)]
     body = {**QUESTION, "messages": [*results, *QUESTION["messages"]], **GIVEN}

@@ -142,6 +142,7 @@ def responses_cases(stream: bool) -> dict[str, list[bytes]]:
     return ends | {name: [*events[:6], sse(event), *events[6:]] for name, event in added.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 def test_what_is_not_read_is_unchecked_and_not_sent_where_that_is_closed(start: Start, path: str, stream: bool) -> None:
@@ -274,6 +275,7 @@ SERVERS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {  #
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("closed", [True, False])
 def test_supported_answers_of_usual_servers_pass_in_every_mode(start: Start, stream: bool, closed: bool) -> None:
