@@ -117,16 +117,21 @@ def for_answers(spec: RunSpec, parts: Parts) -> RunSpec:
     """The configuration of an answer that has documents.
 
     Unless the user names a method, a language model reads all of its claims together: as often right as one by one, in
-    a third of the calls (``docs/choosing.md``). With a paper's prompts, or a model for an agent of the default method,
-    the default stays.
+    a third of the calls (``docs/choosing.md``). With the user's or a paper's prompts, or a model for an agent or a task
+    of the default method, that stays.
     """
     named = "method" in spec.model_fields_set or spec.profile != "hardened" or ANSWER_METHOD not in methods
-    if named or (spec.models and spec.models.keys() & {*method_of(spec).agents()}):
+    if named or spec.prompts or (spec.models and spec.models.keys() & _roles(spec)):
         return spec
     if not parts.backend:
         return spec.updated(method=ANSWER_METHOD) if _backend(spec) in LANGUAGE_MODELS else spec
     tasks = configure(ANSWER_METHOD, spec.profile, {}).tasks()
     return spec.updated(method=ANSWER_METHOD) if all(map(parts.backend.can, tasks)) else spec
+
+
+def _roles(spec: RunSpec) -> set[str]:
+    method = method_of(spec)
+    return {*method.agents(), *(task.name() for task in method.tasks())}
 
 
 def can_remember(method: str) -> bool:

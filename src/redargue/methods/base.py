@@ -119,6 +119,7 @@ class Method:
         reads_ahead: whether :meth:`read_ahead` reads the claims of a text together.
         quotes: cited so far.
         opening: the turns of a first round that was held before, from which a debate that can do so continues.
+        objected: why the agreement of that round, if any, was not accepted.
     """
 
     name: ClassVar[str] = ""
@@ -136,6 +137,7 @@ class Method:
 
     settings: Any
     opening: tuple[Turn, ...] = ()
+    objected: tuple[str, ...] = ()
 
     def __init_subclass__(
         cls,

@@ -97,11 +97,7 @@ def limited(
     orders = {
         sha: kind for sha, passage in passages.items() if (kind := injection_in(f"{passage.title}\n{passage.text}"))
     }
-    telling = [
-        quote
-        for quote in deciding(verdict)
-        if can_decide(quote, passages.values()) and not (quote.side is Side.FOR and calls_itself_false(quote.text))
-    ]
+    telling = [quote for quote in deciding(verdict) if _says_enough(quote, passages.values())]
     again = {
         quote: recall_outcome(remembered[quote.passage], quote.text, everything)
         for quote in telling
@@ -129,6 +125,16 @@ def limited(
     ]
     caveats += [*dict.fromkeys(filter(None, flags))][:MOST_FLAGS]
     return verdict.model_copy(update=changes | {"caveats": tuple(dict.fromkeys(caveats))})
+
+
+def _says_enough(quote: Quote, passages: Iterable[Passage]) -> bool:
+    return can_decide(quote, passages) and not (quote.side is Side.FOR and calls_itself_false(quote.text))
+
+
+def can_carry(quote: Quote, passages: Sequence[Passage]) -> bool:
+    """Whether a quotation can carry a verdict: it says enough, and its passage does not speak to models."""
+    texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.sha256 == quote.passage)
+    return _says_enough(quote, passages) and not any(map(injection_in, texts))
 
 
 def _count_sources(

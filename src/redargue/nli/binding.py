@@ -22,13 +22,9 @@ from redargue.nli.grammar import NEGATORS, stem
 from redargue.nli.holders import WordToken, alike, tokens_of
 from redargue.nli.quantities import Quantity
 
-# Two clauses with the same verb, or with it left out in the second: "Smith was elected chair and
-# Jones treasurer".
-#
-# A claim that puts the one's name beside what the sentence says of the other is crossed, as a value
-# would be. Only clauses that begin with a name are compared, and only
-# claims that say nothing else.
-
+# Two clauses with the same verb, or with it left out in the second: "Smith was elected chair and Jones treasurer". A
+# claim that puts the one's name beside what the sentence says of the other is crossed, as a value would be. Only
+# clauses that begin with a name are compared, and only claims that say nothing else.
 
 _FEWEST = 2  # letters of a name
 
@@ -99,7 +95,7 @@ _RELATES = re.compile(  # the claim speaks of two holders, or denies: which valu
     re.IGNORECASE,
 )
 _DENIES = re.compile(rf"\b(?:{'|'.join(NEGATORS)}|except|unless|instead)\b|n['’]t\b", re.IGNORECASE)
-_LISTED = re.compile(r"[^\W\d_]{3,} \d[\d.,]*[,;] [^\W\d_]{3,} \d")  # "engineers 20, lawyers 10"
+_LISTED = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,}+ \d[\d.,]*[,;] [^\W\d_]{3,} \d")  # "engineers 20, lawyers 10"
 _LONGEST_TEXT, _MOST_VALUES = 1_500, 12  # characters and values of a text whose pairs are compared
 _NOUN = re.compile(r"\s+[\w-]+")
 _AFTER = 3  # words after a value that may name what it measures

@@ -22,12 +22,8 @@ from redargue.nli.reader_spec import SEPARATORS, SERVE, ReaderSpec, files_sha256
 from redargue.nli.session import Entailment, Floats, ModelText, TextModel, onnx_inputs, read_tokenizer
 from redargue.sanitize import counted
 
-# Runs user-supplied entailment models with onnxruntime, or with transformers and torch.
-#
-# Each gives one row of logits per text: of its labels, or of the answers "0" and "1" of an encoder-
-# decoder. Output of another shape is an error: a row that belongs to a token, or to the words of a
-# vocabulary, is not a verdict.
-
+# A model gives one row of logits per text: of its labels, or of the answers "0" and "1" of an encoder-decoder. Output
+# of another shape is an error: a row that belongs to a token, or to the words of a vocabulary, is not a verdict.
 
 _KEPT = 10_000  # rows of logits in memory
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no download, no code

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from redargue.assembly import method_of, tools_setting, without_files
+from redargue.assembly import Parts, for_answers, method_of, tools_setting, without_files
 from redargue.backends import backends, require
 from redargue.claims import Claim, Frozen, read_labels
 from redargue.errors import RedargueError, UnsupportedTask, UsageError
@@ -267,7 +267,8 @@ class RequestRules:
 
     def _with_method(self, request: RunChoices, kept: tuple[str, ...] | None) -> RunSpec:
         base = self.spec
-        method, profile = request.method or base.method, request.profile or base.profile
+        profile = request.profile or base.profile
+        method = request.method or self._usual(request, profile)
         with _field("method"):
             methods[method]  # raises UsageError with a suggestion
         with _field("profile"):
@@ -279,9 +280,7 @@ class RequestRules:
         settings = {**(base.settings if same else {}), **request.settings}
         own = tools_setting(method) in settings
         tools = None if own else kept or (base.tools if same and base.tools is not None else default)
-        spec = base.updated(profile=profile, settings=settings, tools=tools)
-        if not same or request.method:
-            spec = spec.updated(method=method)
+        spec = base.updated(method=method, profile=profile, settings=settings, tools=tools)
         with _field("settings"):
             made = method_of(spec)
             used = made.tools()
@@ -294,6 +293,11 @@ class RequestRules:
                 hint = f"allowed: {allowed}" if allowed else "this service searches nothing"
                 raise UsageError(f"{what} is not allowed here", where=where, hint=hint)
         return without_files(spec)
+
+    def _usual(self, request: RunChoices, profile: str) -> str:
+        """The method of a request that names none: for an answer with documents, that of answers."""
+        of_answer = isinstance(request, CheckRequest) and request.claim is None and request.documents is not None
+        return for_answers(self.spec.updated(profile=profile), Parts()).method if of_answer else self.spec.method
 
     def _default_tools(self, method: str, profile: str) -> tuple[str, ...] | None:
         """The tools of a method by default, as far as they are allowed; None where it has no such setting."""

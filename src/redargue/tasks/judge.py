@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from redargue.claims import Frozen, Meaning
+from redargue.errors import RecordError
 from redargue.evidence import Passage, distinct_passages
 from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask
 from redargue.tasks.base import lines
@@ -61,8 +62,12 @@ _OPENINGS = TypeAdapter(Openings)
 
 
 def openings_of(record: Mapping[str, Any]) -> Openings:
-    """What the ``run.json`` of a text says was read ahead; raises ValueError if it does not say that."""
-    return _OPENINGS.validate_python(record.get("openings", ()))
+    """What the ``run.json`` of a text says was read ahead; raises RecordError if it says that otherwise."""
+    try:
+        return _OPENINGS.validate_python(record.get("openings", ()))
+    except ValidationError:
+        what = "the readings of a text in its run.json have another form"
+        raise RecordError(what, hint="check the text again, in a new folder") from None
 
 
 def mean_confidence(turns: Sequence[Turn]) -> float | None:

@@ -71,7 +71,9 @@ class Grounder:
         spec, parts = read_options(options, spec)
         self._no_context = not any(document.text.strip() for document in self.documents)
         check_options(Text(text="any text"), spec, None if self._no_context else self.documents)
-        self._spec, self._parts = closed(spec, parts), parts
+        answers = for_answers(spec, parts)
+        # Claims that are not of an answer are read alone, unless what is set is the answers' method's.
+        self._spec, self._parts = closed(answers if spec.settings or spec.models else spec, parts), parts
         extracting = {EXTRACTOR, ExtractClaims.name(), MarkOpinions.name()}
         self._models = spec.models  # those of the extraction too
         models = {role: model for role, model in spec.models.items() if role not in extracting}

@@ -316,7 +316,7 @@ async def verify_text(
     if documents is None:
         parts = await connect(spec, parts)
     elif outcome := without_check(text, documents, kind=kind, context=context):
-        method_of(spec)  # an option that does not fit is an error all the same
+        method_of(for_answers(spec, parts))  # an option that does not fit is an error all the same
         return outcome
     text = text_of(text, kind=kind, context=context)
     prepared = await prepare(text, spec, parts, documents=documents, folder=folder)

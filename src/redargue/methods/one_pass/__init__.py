@@ -15,7 +15,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import BadReply, BudgetReached, ProviderError, ReplayMiss
+from redargue.errors import BadReply, BudgetReached, ProviderError, ReplayMiss, UsageError
 from redargue.events import RoundEnded, StageEnded
 from redargue.evidence import Passage, Side, distinct_passages
 from redargue.methods.agent import Agent
@@ -24,12 +24,11 @@ from redargue.methods.gathering import merged
 from redargue.methods.pair import FIRST, SECOND, DoubtClaim, Pair, open_query
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import (
+    can_carry,
     distinct,
     read_english,
     read_quotes,
     side_of,
-    why_unquoted,
-    why_unsettled,
 )
 from redargue.quotes import find_quotes
 from redargue.run import Run
@@ -175,16 +174,17 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
     @classmethod
     async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turns, ...]:
-        tasks = cls.asks_for(settings)
-        first, second = (Agent(name, run, tools=settings.tools, tasks=tasks) for name in (FIRST, SECOND))
-        read = await _Readers(settings, first, second, settings.characters).read(claims)
+        tasks, dated = cls.asks_for(settings), claims[0]  # all have its dates
+        first, second = (Agent(name, run, claim=dated, tools=settings.tools, tasks=tasks) for name in (FIRST, SECOND))
+        read = await _Readers(settings, first, second).read(claims)
         return tuple(_beside((), turns) for turns in read)  # a claim's own run finds its passages again
 
     async def check(self, claim: Claim, first: Agent, second: Agent) -> Verdict:
+        self.require_labels()
         if self.run.opening:
             turns = await self.found_again(self.run.opening, first, second)
         else:
-            (turns,) = await _Readers(self.settings, first, second, inf).read((claim,))
+            (turns,) = await _Readers(self.settings, first, second, alone=True).read((claim,))
             turns = _beside(chain.from_iterable(turn.passages for turn in turns), turns)
         if not turns:
             return await self.go_on((), ("the reading could not be read",))
@@ -192,9 +192,9 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
             self.answered(turn.agent, turn.answer, round_=1, passages=turn.passages)
         labels = tuple(turn.answer.label for turn in turns)
         answer = turns[0].answer.model_copy(update={"confidence": mean_confidence(turns)})
-        author = "consensus" if len(turns) > 1 else FIRST
+        author = "consensus" if len(turns) > 1 else "reader"
         verdict = self.verdict_of(answer, decided_by=author, rounds=1, round_labels=[labels])
-        if why := self.why_open(turns, verdict):
+        if why := self.why_open(turns):
             return await self.go_on(turns, why)
         self.ended(turns, (_SETTLED[len(turns)],), stopped=True)
         return verdict
@@ -209,19 +209,25 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         found = await gather_or_cancel(first.search(quote, 1, round_=1) for quote in missing)
         return _beside((*read, *chain.from_iterable(found)), turns)
 
-    def why_open(self, turns: Turns, verdict: Verdict) -> tuple[str, ...]:
+    def require_labels(self) -> None:
+        """Raises a UsageError for a claim whose question the numbered claims of a prompt do not show."""
+        if self.claim.options or self.claim.labels.free_text:
+            what = "one-pass reads claims with labels, no options and no free text"
+            raise UsageError(what, hint="choose another method: --method single-reader")
+
+    def why_open(self, turns: Turns) -> tuple[str, ...]:
         """Why the readings do not settle the claim; empty where they do."""
         if len({turn.answer.label for turn in turns}) > 1:
             return ("the readings disagree",)
         lacking = [self.why_not_yet(turn.answer.label, turn.answer.quotes, turn.passages) for turn in turns]
-        return (lacking[0],) if all(lacking) else why_unsettled(verdict, self.run)
+        return (lacking[0],) if all(lacking) and len(turns) > 1 else ()
 
     async def go_on(self, turns: Turns, why: tuple[str, ...]) -> Verdict:
         """The verdict of a debate that continues two readings, or else of two new ones."""
         self.ended(turns, why, stopped=False)
         pair = self.settings.pair.for_claim(self.claim, self.run)
         assert isinstance(pair, Pair)
-        verdict = await (pair.debate(turns) if len(turns) > 1 else pair.verify())
+        verdict = await (pair.debate(turns, why) if turns else pair.verify())
         side = side_of(self.claim.labels, verdict.label)
         quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
         return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
@@ -262,12 +268,12 @@ class _Reading(NamedTuple):
 
 
 class _Readers(NamedTuple):
-    """The two readers of a text; ``room``: characters of passages per reading."""
+    """The two readers of a text, or of a claim ``alone``, whose passages all have room, and whose failures are its own."""
 
     settings: OnePassSettings
     first: Agent
     second: Agent
-    room: float
+    alone: bool = False
 
     async def read(self, claims: Sequence[Claim]) -> tuple[Turns, ...]:
         """For each claim its readings, of which there are two where the first does not settle it; none if one fails."""
@@ -306,15 +312,17 @@ class _Readers(NamedTuple):
 
         A single claim without room is not read; :meth:`OnePass.check` reads it beside all of its passages.
         """
-        shown = tuple(_within(found, self.room))
+        shown = tuple(_within(found, inf if self.alone else self.settings.characters))
         has_whole = any(map(reader.run.is_whole, reader.tools))  # its passages are all needed, else each claim's best
         needed = chain.from_iterable(passages if has_whole else passages[:1] for passages in found)
         if {passage.content for passage in needed} <= {passage.content for passage in shown}:
             task = kind(claims=tuple(claims), passages=shown, profile=self.settings.profile)
             try:
                 answers: Sequence[Answer | None] = (await reader.perform(task, round_=1)).answers
-            except (BadReply, BudgetReached, ProviderError, ReplayMiss):  # read alone, each claim says what it lacks
-                answers = (None,) * len(claims)
+            except (BadReply, BudgetReached, ProviderError, ReplayMiss) as error:
+                if self.alone and not isinstance(error, BadReply):
+                    raise
+                answers = (None,) * len(claims)  # read alone, each claim says what it lacks
             return [_Reading(*each, shown) for each in zip(answers, found, strict=True)]
         if len(claims) == 1:
             return [_Reading(None, found[0], ())]
@@ -332,10 +340,10 @@ class _Readers(NamedTuple):
         if side is Side.CONTEXT:
             read = await read_english(claim, reading.found, self.first) if self.settings.small_reader else None
             return read is None or side_of(claim.labels, read.label) is Side.CONTEXT
-        if why_unquoted(answer.quotes, reading.shown):
-            return False
         texts = (find_quotes(text, reading.shown, side=side) for text in answer.quotes if text.strip())
         quotes = distinct([*chain.from_iterable(texts)])
+        if not any(can_carry(quote, reading.shown) for quote in quotes):
+            return False
         read = await read_quotes(claim, quotes, self.first) if self.settings.small_reader else None
         if read is None:
             return True
@@ -360,9 +368,11 @@ def _beside(passages: Iterable[Passage], turns: Turns) -> Turns:
 
 async def _search_twice(claim: Claim, settings: OnePassSettings, reader: Agent) -> tuple[Passage, ...]:
     """What is found for the claim and for the other side, of each the best first."""
-    queries = dict.fromkeys((claim.text, open_query(claim.text)))
-    searches = (reader.search(query, settings.top_k, round_=1) for query in queries)
-    return distinct_passages(merged(await gather_or_cancel(searches)))
+    found = await reader.search(claim.text, settings.top_k, round_=1)
+    query = open_query(claim.text)
+    if query == claim.text or any(map(reader.run.is_whole, reader.tools)):
+        return found
+    return distinct_passages(merged((found, await reader.search(query, settings.top_k, round_=1))))
 
 
 def _within(found: Sequence[Sequence[Passage]], characters: float) -> Iterator[Passage]:

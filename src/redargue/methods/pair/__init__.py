@@ -112,7 +112,7 @@ class Pair(Method, name="pair", settings=PairSettings):
         why = await self.why_open(turns, verdict, second)
         labels = tuple(answer.label for answer in answers)
         self.run.emit(RoundEnded(round=1, labels=labels, agreed=len({*labels}) == 1, accepted=not why, why=why))
-        return await self.debate(turns) if why else verdict
+        return await self.debate(turns, why) if why else verdict
 
     def questions(self, first: Agent, second: Agent) -> tuple[type[AnswerClaim], type[AnswerClaim]]:
         """The tasks of the two readers.
@@ -171,10 +171,11 @@ class Pair(Method, name="pair", settings=PairSettings):
         why = self.why_not_yet(answer.label, answer.quotes, passages)
         return why or ("" if self.has_evidence(answer.quotes, passages) else "nothing is quoted")
 
-    async def debate(self, turns: tuple[Turn, ...]) -> Verdict:
-        """Tool-MAD with the readings as its first round, over the evidence that they have read."""
+    async def debate(self, turns: tuple[Turn, ...], why: tuple[str, ...]) -> Verdict:
+        """Tool-MAD with the readings as its first round, over what they have read; ``why`` it is held."""
         debate = self.settings.debater.for_claim(self.claim, self.run)
-        debate.opening = turns
+        agree = len({turn.answer.label for turn in turns}) == 1
+        debate.opening, debate.objected = turns, why if agree else ()
         verdict = await debate.verify()
         return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *self.quotes])})
 

@@ -114,7 +114,7 @@ class Algorithm1(Method):
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
         self.documents = {(turn.round, turn.agent): turn.passages for turn in self.opening}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
-        self.objections: tuple[str, ...] = ()
+        self.objections = self.objected
         self.kept: set[tuple[int, str]] = set()
         self.not_held = 0
         try:
