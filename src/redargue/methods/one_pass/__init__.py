@@ -268,7 +268,7 @@ class _Reading(NamedTuple):
 
 
 class _Readers(NamedTuple):
-    """The two readers of a text, or of a claim ``alone``, whose passages all have room, and whose failures are its own."""
+    """The two readers of a text, or of a claim ``alone``: all its passages have room, and its failures are its own."""
 
     settings: OnePassSettings
     first: Agent
