@@ -125,6 +125,22 @@ def test_a_negation_of_the_sentence_before_belongs_to_that_sentence(text: str) -
     assert status("The tower is old.", text) is QuoteStatus.VERIFIED
 
 
+@pytest.mark.parametrize(
+    ("text", "quote", "found"),
+    [
+        ("What we know of how it eruptedThe two countries are at odds.", "The two countries are at odds.", True),
+        ("Copy this linkAfter weeks of talks the governor stays.", "After weeks of talks the governor stays.", True),
+        ("The firm moved to TurkeyWhen the war began, it closed.", "The firm moved to Turkey", True),
+        ("McDonald said that the bridge will close.", "Donald said that the bridge will close.", False),
+        ("The eBay office in Kiel will close.", "Bay office in Kiel will close.", False),
+        ("It is unable to close the bridge.", "able to close the bridge.", False),
+        ("It is not soThe bridge will close.", "The bridge will close.", False),  # it may belong to it
+    ],
+)
+def test_a_page_without_line_breaks_glues_sentences_and_parts_no_names(text: str, quote: str, found: bool) -> None:
+    assert find_quote(quote, (Passage(text=text),)).found is found
+
+
 def test_a_verbatim_passage_goes_before_a_repaired_one() -> None:
     loose = Passage(text="He said “no” then.", title="loose")
     exact = Passage(text='He said "no" then.', title="exact")

@@ -224,15 +224,22 @@ _ELLIPSIS = r"\[\.\.\.\]|\(\.\.\.\)|\.\.\."
 _PAIRS = ('""', "''", "()", "[]")
 
 
+_SENTENCE_BEGINS = re.compile(r"[A-Z][a-z]+\b")  # "…as it eruptedThe two countries": a page without its line breaks
+
+
 def _cuts_word(text: str, at: int) -> bool:
-    """Whether a word or a number continues across a place in a text; invisible characters do not part a word."""
+    """Whether a word or a number continues across a place in a text; invisible characters do not part a word.
+
+    A function word with a capital letter is not the second part of a name, as the end of "McDonald" is.
+    """
     left, beyond_left = _visible(text, at - 1, -1)
     right, beyond_right = _visible(text, at, 1)
     if not left or not right or left.isspace() or right.isspace():
         return False
     mark_left, mark_right = _EQUIVALENT.get(left, left), _EQUIVALENT.get(right, right)
     if left.isalnum() and right.isalnum():
-        return True
+        glued = _SENTENCE_BEGINS.match(text, at) if left.islower() else None
+        return glued is None or glued[0].lower() not in _FUNCTION_WORDS
     if right.isalnum() and mark_left in _INSIDE_WORDS:  # un-|known, -|5, 1.|5, can'|t
         if left in "—―" and not right.isdigit():
             return False
