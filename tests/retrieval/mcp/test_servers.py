@@ -387,6 +387,7 @@ def papers(environment: None) -> Iterator[str]:
             process.kill()
 
 
+@pytest.mark.slow
 async def test_the_command_serves_over_http(server: Loopback, papers: str) -> None:
     (ours,) = servers([papers], sources(server.url), {})
     async with ours:
