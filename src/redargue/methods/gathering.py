@@ -1,7 +1,8 @@
-"""The only search of a debate, which merges the results of several tools."""
+"""What is searched for, and how the results of several queries and tools are merged."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import ceil
@@ -11,11 +12,15 @@ from redargue.concurrency import gather_or_cancel
 from redargue.events import EvidenceChosen, QueryWritten
 from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
+from redargue.quotes import content_words
 
 if TYPE_CHECKING:
     from redargue.methods.base import Method
 
 Ranked = TypeVar("Ranked")
+_NEGATION = re.compile(r"(?i)\b(?:not|never|no|\w+n['’]t)\b")
+_DIGIT = re.compile(r"\d")
+_LEAST = 2  # content words of a query
 
 
 async def gather_documents(
@@ -75,3 +80,15 @@ def distinct_documents(rankings: Iterable[Iterable[Passage]], limit: int) -> Ite
 def _document_of(passage: Passage) -> str:
     """Returns what identifies the document of a passage: its identifier, address, title or own text."""
     return passage.document or passage.url or passage.title or passage.sha256
+
+
+def open_query(claim: str) -> str:
+    """The claim without its numbers, dates and negations; itself where too little would be left.
+
+    Evidence against "It opened in 1889" says when it opened, and not that it did not: a negated claim finds the same
+    texts as the claim, one without the value those with any value.
+    """
+    without_numbers = " ".join(word for word in claim.split() if not _DIGIT.search(word))
+    query = " ".join(_NEGATION.sub(" ", without_numbers).split()).strip(" .,;:?!")
+    same = query == claim.strip(" .,;:?!")
+    return claim if same or len(content_words(query)) < _LEAST else query

@@ -17,7 +17,7 @@ from redargue.events import Event, EvidenceFound, RoundEnded, canonical
 from redargue.llm.chat import ChatBackend
 from redargue.methods.base import configure
 from redargue.methods.dry_run import costs
-from redargue.methods.pair import open_query
+from redargue.methods.gathering import open_query
 from redargue.methods.tool_mad.tasks import CheckConsensus, ConsensusReply
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events

@@ -20,8 +20,7 @@ from redargue.events import RoundEnded, StageEnded
 from redargue.evidence import Passage, Side, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
-from redargue.methods.gathering import merged
-from redargue.methods.pair import FIRST, SECOND, DoubtClaim, Pair, open_query
+from redargue.methods.gathering import merged, open_query
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import (
     can_carry,
@@ -32,7 +31,7 @@ from redargue.methods.verdict_parts import (
 )
 from redargue.quotes import find_quotes
 from redargue.run import Run
-from redargue.tasks.answer import Answer, AnswerClaim, Quotations, quotes_field
+from redargue.tasks.answer import Answer, Quotations, quotes_field
 from redargue.tasks.base import AnyTask, Task, lines, text_field
 from redargue.tasks.extract import BLOCK
 from redargue.tasks.judge import JudgeDebate, Turn, mean_confidence
@@ -153,6 +152,7 @@ class OnePassSettings(SearchSettings):
 
 
 Turns = tuple[Turn, ...]
+FIRST, SECOND = "first", "second"  # as in the pair
 
 
 class OnePass(Method, name="one-pass", settings=OnePassSettings):
@@ -167,7 +167,6 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     paper = "none: redargue's own, over its pair of readers"
     graph = "searches for all claims -> one reading; not settled: -> a second reading; no agreement: -> judge"
     profiles = {"hardened": {}}
-    may_ask = (AnswerClaim, DoubtClaim)  # of the pair, where a reply cannot be read
     reads_ahead = True
 
     settings: OnePassSettings
@@ -226,8 +225,8 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         """The verdict of a debate that continues two readings, or else of two new ones."""
         self.ended(turns, why, stopped=False)
         pair = self.settings.pair.for_claim(self.claim, self.run)
-        assert isinstance(pair, Pair)
-        verdict = await (pair.debate(turns, why) if turns else pair.verify())
+        pair.opening, pair.objected = turns, why
+        verdict = await pair.verify()
         side = side_of(self.claim.labels, verdict.label)
         quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
         return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})

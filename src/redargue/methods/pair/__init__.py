@@ -5,7 +5,6 @@ It has no publication. What the two readers differ in is their model, or the que
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import Literal
 
@@ -18,31 +17,14 @@ from redargue.events import RoundEnded
 from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
+from redargue.methods.gathering import open_query
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import distinct, read_quotes, side_of, why_unsettled
-from redargue.quotes import content_words
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judge import Turn, mean_confidence
 from redargue.tasks.score import ReadPassages
 from redargue.verdicts import Verdict
-
-_NEGATION = re.compile(r"(?i)\b(?:not|never|no|\w+n['’]t)\b")
-_DIGIT = re.compile(r"\d")
-_LEAST = 2  # content words of a query
-
-
-def open_query(claim: str) -> str:
-    """The claim without its numbers, dates and negations; itself where too little would be left.
-
-    Evidence against "It opened in 1889" says when it opened, and not that it did not: a negated claim finds the same
-    texts as the claim, one without the value those with any value.
-    """
-    without_numbers = " ".join(word for word in claim.split() if not _DIGIT.search(word))
-    query = " ".join(_NEGATION.sub(" ", without_numbers).split()).strip(" .,;:?!")
-    same = query == claim.strip(" .,;:?!")
-    return claim if same or len(content_words(query)) < _LEAST else query
-
 
 FIRST, SECOND = "first", "second"
 
@@ -97,6 +79,8 @@ class Pair(Method, name="pair", settings=PairSettings):
     settings: PairSettings
 
     async def check(self, claim: Claim, first: Agent, second: Agent) -> Verdict:
+        if self.opening:  # read together with other claims
+            return await self.debate(self.opening, self.objected)
         kinds = self.questions(first, second)
         query = open_query(claim.text)
         passages = await self.gather(first, second, query)
