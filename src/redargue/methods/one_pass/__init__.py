@@ -152,7 +152,7 @@ class OnePassSettings(SearchSettings):
 
 
 Turns = tuple[Turn, ...]
-FIRST, SECOND = "first", "second"  # as in the pair
+_FIRST, _SECOND = "first", "second"  # as in the pair
 
 
 class OnePass(Method, name="one-pass", settings=OnePassSettings):
@@ -174,7 +174,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     @classmethod
     async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turns, ...]:
         tasks, dated = cls.asks_for(settings), claims[0]  # all have its dates
-        first, second = (Agent(name, run, claim=dated, tools=settings.tools, tasks=tasks) for name in (FIRST, SECOND))
+        first, second = (Agent(name, run, claim=dated, tools=settings.tools, tasks=tasks) for name in (_FIRST, _SECOND))
         read = await _Readers(settings, first, second).read(claims)
         return tuple(_beside((), turns) for turns in read)  # a claim's own run finds its passages again
 
@@ -242,7 +242,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
     @classmethod
     def roles_for(cls, settings: OnePassSettings) -> Roles:
-        return dict.fromkeys(settings.pair.agents()) | dict.fromkeys((FIRST, SECOND), settings.tools)
+        return dict.fromkeys(settings.pair.agents()) | dict.fromkeys((_FIRST, _SECOND), settings.tools)
 
     @classmethod
     def layout(cls, settings: OnePassSettings) -> Layout:
@@ -354,7 +354,7 @@ def _turns(claim: Claim, *readings: _Reading) -> Turns:
     queries = claim.text, open_query(claim.text)
     turns = tuple(
         Turn(agent=agent, round=1, query=query, passages=reading.found, answer=reading.answer)
-        for agent, query, reading in zip((FIRST, SECOND), queries, readings, strict=False)
+        for agent, query, reading in zip((_FIRST, _SECOND), queries, readings, strict=False)
         if reading.answer
     )
     return turns if len(turns) == len(readings) else ()
