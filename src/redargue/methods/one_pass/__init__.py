@@ -151,7 +151,7 @@ class OnePassSettings(SearchSettings):
         return configure("pair", self.profile, {"tools": self.tools, "top_k": self.top_k, "rounds": self.rounds})
 
 
-Turns = tuple[Turn, ...]
+_Turns = tuple[Turn, ...]
 _FIRST, _SECOND = "first", "second"  # as in the pair
 
 
@@ -172,7 +172,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     settings: OnePassSettings
 
     @classmethod
-    async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turns, ...]:
+    async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[_Turns, ...]:
         tasks, dated = cls.asks_for(settings), claims[0]  # all have its dates
         first, second = (Agent(name, run, claim=dated, tools=settings.tools, tasks=tasks) for name in (_FIRST, _SECOND))
         read = await _Readers(settings, first, second).read(claims)
@@ -198,7 +198,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         self.ended(turns, (_SETTLED[len(turns)],), stopped=True)
         return verdict
 
-    async def found_again(self, turns: Turns, first: Agent, second: Agent) -> Turns:
+    async def found_again(self, turns: _Turns, first: Agent, second: Agent) -> _Turns:
         """The turns with the claim's own passages, and those of quotations that only other claims have found."""
         read = await first.search(self.claim.text, self.settings.top_k, round_=1)
         if len(turns) > 1:
@@ -214,14 +214,14 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
             what = "one-pass reads claims with labels, no options and no free text"
             raise UsageError(what, hint="choose another method: --method single-reader")
 
-    def why_open(self, turns: Turns) -> tuple[str, ...]:
+    def why_open(self, turns: _Turns) -> tuple[str, ...]:
         """Why the readings do not settle the claim; empty where they do."""
         if len({turn.answer.label for turn in turns}) > 1:
             return ("the readings disagree",)
         lacking = [self.why_not_yet(turn.answer.label, turn.answer.quotes, turn.passages) for turn in turns]
         return (lacking[0],) if all(lacking) and len(turns) > 1 else ()
 
-    async def go_on(self, turns: Turns, why: tuple[str, ...]) -> Verdict:
+    async def go_on(self, turns: _Turns, why: tuple[str, ...]) -> Verdict:
         """The verdict of a debate that continues two readings, or else of two new ones."""
         self.ended(turns, why, stopped=False)
         pair = self.settings.pair.for_claim(self.claim, self.run)
@@ -231,7 +231,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
         return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
 
-    def ended(self, turns: Turns, why: tuple[str, ...], *, stopped: bool) -> None:
+    def ended(self, turns: _Turns, why: tuple[str, ...], *, stopped: bool) -> None:
         labels = tuple(turn.answer.label for turn in turns)
         agreed = len({*labels}) == 1
         if len(turns) > 1:
@@ -274,7 +274,7 @@ class _Readers(NamedTuple):
     second: Agent
     alone: bool = False
 
-    async def read(self, claims: Sequence[Claim]) -> tuple[Turns, ...]:
+    async def read(self, claims: Sequence[Claim]) -> tuple[_Turns, ...]:
         """For each claim its readings, of which there are two where the first does not settle it; none if one fails."""
         searches = (self.first.search(claim.text, self.settings.top_k, round_=1) for claim in claims)
         once = await self._all(ReadClaims, claims, await gather_or_cancel(searches), self.first)
@@ -350,7 +350,7 @@ class _Readers(NamedTuple):
         return supports and side_of(claim.labels, read.label) is not Side.AGAINST
 
 
-def _turns(claim: Claim, *readings: _Reading) -> Turns:
+def _turns(claim: Claim, *readings: _Reading) -> _Turns:
     queries = claim.text, open_query(claim.text)
     turns = tuple(
         Turn(agent=agent, round=1, query=query, passages=reading.found, answer=reading.answer)
@@ -360,7 +360,7 @@ def _turns(claim: Claim, *readings: _Reading) -> Turns:
     return turns if len(turns) == len(readings) else ()
 
 
-def _beside(passages: Iterable[Passage], turns: Turns) -> Turns:
+def _beside(passages: Iterable[Passage], turns: _Turns) -> _Turns:
     shown = distinct_passages(passages)
     return tuple(turn.model_copy(update={"passages": shown}) for turn in turns)
 
