@@ -66,7 +66,7 @@ def ours() -> list[str]:
 def configured(name: str) -> ConfiguredMethod:
     """A method that searches the loopback service with each of its tools."""
     fields = methods[name].settings_class.model_fields
-    own = {"debaters": ("tavily", "tavily"), "tools": ("tavily",), "memory": "off"}
+    own = {"debaters": ("tavily", "google"), "tools": ("tavily",), "memory": "off"}
     settings = {field: value for field, value in own.items() if field in fields}
     if not configure(name, "hardened", {}).tools():
         settings.pop("tools", None)  # closed-book as published
@@ -93,10 +93,10 @@ async def _measured(name: str) -> dict[str, Any]:
 
 
 def _depth(known: Costs, calls: int, searches: int) -> tuple[int, int] | None:
-    """Calls and searches on the longest path of what was counted; None where no dry run makes as many calls."""
+    """Calls and searches on the longest path of what was counted; None where no dry run makes as many."""
     if all(run.model_calls == run.call_depth for run in known):
         return calls, min(searches, max(run.search_depth for run in known))  # one after another, however many
-    run = next((run for run in known if run.model_calls == calls), None)
+    run = next((run for run in known if (run.model_calls, run.searches.total()) == (calls, searches)), None)
     return (run.call_depth, run.search_depth if searches else 0) if run else None
 
 
@@ -130,7 +130,7 @@ Calls and depth are those of three dry runs of a claim of one sentence (low / li
 change their minds once; they never agree, and ask for more until a limit ends it. *Depth* counts calls that wait for
 one another. In the call graphs `->` waits, `|` is concurrent, `xN` repeats. *Counted* is what one claim took, over HTTP
 on loopback with a model that agrees; embeddings count neither as calls nor as depth. Both are of `hardened` with one
-search tool, which two debaters share, and without an evidence memory; a second tool adds its searches.
+search tool, one for each of two debaters, and without an evidence memory; a second tool adds its searches.
 `python -m benchmarks methods` measures the time of each method. `redargue list methods` shows every setting.
 
 Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""

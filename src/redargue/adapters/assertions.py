@@ -157,8 +157,7 @@ def grounded(
         pass_k: how many of them have to pass; default 1.
         kind: what the answer is (:class:`~redargue.text.segment.Text`).
         question: the question or the previous conversation.
-        options: as for :func:`redargue.ground`. Keywords of the test's marker
-            ``factual`` are defaults of all these.
+        options: as for :func:`redargue.ground`. Keywords of the test's marker ``factual`` are defaults of all these.
 
     Returns:
         The report of the first check that passed.

@@ -153,7 +153,7 @@ class RunParameters:
         str,
         option(
             "METHOD",
-            "See redargue list methods; default: single-reader, for ground with a model one-pass.",
+            "See redargue list methods; default: single-reader; one-pass for ground with a model.",
             autocompletion=completion("redargue.methods.base:methods"),
         ),
     ] = ""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from redargue import words
-from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
+from redargue.caveats import Caveat, CaveatKind, Injection, Unchecked, UncheckedReason
 from redargue.claims import Claim, LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passages_of
 from redargue.evidence import Gap, Passage, Quote, Side, publisher_of
@@ -94,9 +94,7 @@ def limited(
     changes, caveats = _without_evidence(events)
     decides = verdict.label is not None and verdict.meaning is not Meaning.NOT_ENOUGH
     passages = {passage.sha256: passage for event in events for passage in passages_of(event)}
-    orders = {
-        sha: kind for sha, passage in passages.items() if (kind := injection_in(f"{passage.title}\n{passage.text}"))
-    }
+    orders = {sha: kind for sha, passage in passages.items() if (kind := _order_in(passage))}
     telling = [quote for quote in deciding(verdict) if _says_enough(quote, passages.values())]
     again = {
         quote: recall_outcome(remembered[quote.passage], quote.text, everything)
@@ -127,14 +125,18 @@ def limited(
     return verdict.model_copy(update=changes | {"caveats": tuple(dict.fromkeys(caveats))})
 
 
+def _order_in(passage: Passage) -> Injection | None:
+    return injection_in(f"{passage.title}\n{passage.text}")
+
+
 def _says_enough(quote: Quote, passages: Iterable[Passage]) -> bool:
     return can_decide(quote, passages) and not (quote.side is Side.FOR and calls_itself_false(quote.text))
 
 
 def can_carry(quote: Quote, passages: Sequence[Passage]) -> bool:
     """Whether a quotation can carry a verdict: it says enough, and its passage does not speak to models."""
-    texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.sha256 == quote.passage)
-    return _says_enough(quote, passages) and not any(map(injection_in, texts))
+    source = (passage for passage in passages if passage.sha256 == quote.passage)
+    return _says_enough(quote, passages) and not any(map(_order_in, source))
 
 
 def _count_sources(

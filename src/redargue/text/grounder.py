@@ -80,7 +80,7 @@ class Grounder:
         evidence = shared_evidence(self._spec, self.documents)
         self._verifier = Verifier(self._spec.updated(models=models), parts=replace(parts, evidence=evidence))
         backend = self._verifier.backend
-        self._together = method_of(for_answers(self._spec, replace(parts, backend=backend))).kind.reads_ahead
+        self._together = method_of(answers).kind.reads_ahead
         self._embedder = backend.embedder if isinstance(backend, EmbeddedBackend) else None
         texts = [text for tool in evidence.values() for text in tool.encoded_texts]
         texts += [text for document in self.documents for text in encoded_texts(document)]

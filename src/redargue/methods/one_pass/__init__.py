@@ -277,26 +277,26 @@ class _Readers(NamedTuple):
     async def read(self, claims: Sequence[Claim]) -> tuple[_Turns, ...]:
         """For each claim its readings, of which there are two where the first does not settle it; none if one fails."""
         searches = (self.first.search(claim.text, self.settings.top_k, round_=1) for claim in claims)
-        once = await self._all(ReadClaims, claims, await gather_or_cancel(searches), self.first)
+        once = await self._in_groups(ReadClaims, claims, await gather_or_cancel(searches), self.first)
         settled = await gather_or_cancel(
             self._settles(claim, reading) for claim, reading in zip(claims, once, strict=True)
         )
         unsettled = [at for at, known in enumerate(settled) if not known and once[at].answer]
         doubted = [claims[at] for at in unsettled]
         found = await gather_or_cancel(_search_twice(claim, self.settings, self.second) for claim in doubted)
-        again = dict(zip(unsettled, await self._all(self._other, doubted, found, self.second), strict=True))
+        again = dict(zip(unsettled, await self._in_groups(self._second_task, doubted, found, self.second), strict=True))
         return tuple(
             _turns(claim, once[at], again[at]) if at in again else _turns(claim, once[at])
             for at, claim in enumerate(claims)
         )
 
     @property
-    def _other(self) -> type[ReadClaims]:
+    def _second_task(self) -> type[ReadClaims]:
         """The second reader's task: the same for another model, as for ``pair``."""
         one, other = (agent.run.model_for(ReadClaims, agent.name) for agent in (self.first, self.second))
         return DoubtClaims if one == other else ReadClaims
 
-    async def _all(
+    async def _in_groups(
         self, kind: type[ReadClaims], claims: Sequence[Claim], found: Sequence[tuple[Passage, ...]], reader: Agent
     ) -> list[_Reading]:
         size = self.settings.claims

@@ -156,7 +156,7 @@ class Pair(Method, name="pair", settings=PairSettings):
         return why or ("" if self.has_evidence(answer.quotes, passages) else "nothing is quoted")
 
     async def debate(self, turns: tuple[Turn, ...], why: tuple[str, ...]) -> Verdict:
-        """Tool-MAD with the readings as its first round, over what they have read; ``why`` it is held."""
+        """Tool-MAD with the readings as its first round, over what they have read; ``why`` that is needed."""
         debate = self.settings.debater.for_claim(self.claim, self.run)
         agree = len({turn.answer.label for turn in turns}) == 1
         debate.opening, debate.objected = turns, why if agree else ()
