@@ -49,7 +49,8 @@ STRICT_FACTOR = 4  # times as many passages are requested where those not in tim
 class Run:
     """One claim's verification; ``listeners`` are called with every event, in order, on the run's thread.
 
-    ``opening``: what was read about the claim together with the others of its text.
+    ``opening``: what was read about the claim together with the others of its text; empty where that failed, None where
+    it was not read so.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Run:
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
         memory: EvidenceMemory | None = None,
-        opening: tuple[Turn, ...] = (),
+        opening: tuple[Turn, ...] | None = None,
     ) -> None:
         self.actions, self.memory, self.opening = dict(actions or {}), memory, opening
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed

@@ -225,7 +225,7 @@ class Verifier:
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
             memory=for_claim(self.memory, item),
-            opening=self._openings[item] if item < len(self._openings) else (),
+            opening=self._openings[item] if item < len(self._openings) else None,
         )
         names = {"method": self.method.name, "backend": self.backend.name}
         run.emit(ClaimStarted(claim=claim, settings=self._settings, seed=self.spec.seed, **names))

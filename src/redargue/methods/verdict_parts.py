@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from redargue import words
-from redargue.caveats import Caveat, CaveatKind, Injection, Unchecked, UncheckedReason
+from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import Claim, LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passages_of
-from redargue.evidence import Gap, Passage, Quote, Side, publisher_of
+from redargue.evidence import Gap, Injection, Passage, Quote, Side, publisher_of
 from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
 from redargue.methods.agent import Agent

@@ -241,13 +241,22 @@ async def test_each_claim_is_read_beside_its_best_passage() -> None:
     assert beside == [(5, 5)] * 4
 
 
-async def test_a_reading_that_cannot_be_read_decides_nothing() -> None:
-    def unreadable(task: ReadClaims, call: object) -> Answers:
-        raise BadReply("not JSON", raw="…", where="reader")
+def unreadable(task: ReadClaims, call: object) -> Answers:
+    raise BadReply("not JSON", raw="…", where="reader")
 
-    report, asked, _ = await grounded(unreadable, sentences=2)
+
+async def test_claims_whose_reading_cannot_be_read_are_read_by_a_single_reader(tmp_path: Path) -> None:
+    report, asked, _ = await grounded(unreadable, sentences=2, folder=tmp_path / "run")
     assert [each.verdict.label for each in report.claims] == ["REFUTES"] * 2
-    assert asked["AnswerClaim"] == 2
+    assert (asked["ReadClaims"], asked["DoubtClaims"], asked["AnswerClaim"]) == (1, 0, 2)
+    assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
+
+
+async def test_where_the_second_reading_cannot_be_read_what_it_was_for_is_read_by_a_single_reader() -> None:
+    first = quoting(lamp_2=answer("REFUTES", LAMPS[1]))
+    report, asked, _ = await grounded(first, doubt=unreadable, sentences=3)
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS", "REFUTES", "SUPPORTS"]
+    assert (asked["ReadClaims"], asked["DoubtClaims"], asked["AnswerClaim"]) == (1, 1, 1)
 
 
 async def test_it_is_resumed_and_replayed_from_its_record(tmp_path: Path) -> None:

@@ -147,6 +147,10 @@ class OnePassSettings(SearchSettings):
     rounds: int = Field(default=1, ge=1, le=20)
 
     @property
+    def single_reader(self) -> ConfiguredMethod:
+        return configure("single-reader", self.profile, {"tools": self.tools, "top_k": self.top_k})
+
+    @property
     def pair(self) -> ConfiguredMethod:
         return configure("pair", self.profile, {"tools": self.tools, "top_k": self.top_k, "rounds": self.rounds})
 
@@ -161,7 +165,8 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     A claim stays as it was read if it is supported, words that can carry that are quoted and located, and the small
     reader finds some support in them; or if neither the reading nor the small reader finds it settled. All others are
     read a second time, together, by a reader who looks for what would make them wrong. Where both readings say the
-    same and one of them quotes its evidence, that is the verdict; else they are the first round of a debate.
+    same and one of them quotes its evidence, that is the verdict; else they are the first round of a debate. A claim
+    whose readings fail goes to a single reader.
     """
 
     paper = "none: redargue's own, over its pair of readers"
@@ -180,13 +185,13 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
     async def check(self, claim: Claim, first: Agent, second: Agent) -> Verdict:
         self.require_labels()
-        if self.run.opening:
-            turns = await self.found_again(self.run.opening, first, second)
-        else:
+        if self.run.opening is None:
             (turns,) = await _Readers(self.settings, first, second, alone=True).read((claim,))
             turns = _beside(chain.from_iterable(turn.passages for turn in turns), turns)
+        else:
+            turns = self.run.opening and await self.found_again(self.run.opening, first, second)
         if not turns:
-            return await self.go_on((), ("the reading could not be read",))
+            return await self.go_on((), ("no reading of it could be read",))
         for turn in turns:
             self.answered(turn.agent, turn.answer, round_=1, passages=turn.passages)
         labels = tuple(turn.answer.label for turn in turns)
@@ -222,11 +227,12 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         return (lacking[0],) if all(lacking) and len(turns) > 1 else ()
 
     async def go_on(self, turns: _Turns, why: tuple[str, ...]) -> Verdict:
-        """The verdict of a debate that continues two readings, or else of two new ones."""
+        """The verdict of a debate that continues the readings; of a single reader where there are none."""
         self.ended(turns, why, stopped=False)
-        pair = self.settings.pair.for_claim(self.claim, self.run)
-        pair.opening, pair.objected = turns, why
-        verdict = await pair.verify()
+        method = self.settings.pair if turns else self.settings.single_reader
+        further = method.for_claim(self.claim, self.run)
+        further.opening, further.objected = turns, why
+        verdict = await further.verify()
         side = side_of(self.claim.labels, verdict.label)
         quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
         return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
@@ -242,7 +248,8 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
     @classmethod
     def roles_for(cls, settings: OnePassSettings) -> Roles:
-        return dict.fromkeys(settings.pair.agents()) | dict.fromkeys((_FIRST, _SECOND), settings.tools)
+        agents = (*settings.pair.agents(), *settings.single_reader.agents())
+        return dict.fromkeys(agents) | dict.fromkeys((_FIRST, _SECOND), settings.tools)
 
     @classmethod
     def layout(cls, settings: OnePassSettings) -> Layout:
@@ -309,7 +316,7 @@ class _Readers(NamedTuple):
     ) -> list[_Reading]:
         """One reading, or smaller ones that leave out nothing that their claims need.
 
-        A single claim without room is not read; :meth:`OnePass.check` reads it beside all of its passages.
+        A single claim without room is not read; a single reader reads it beside all of its passages.
         """
         shown = tuple(_within(found, inf if self.alone else self.settings.characters))
         has_whole = any(map(reader.run.is_whole, reader.tools))  # its passages are all needed, else each claim's best
@@ -321,7 +328,7 @@ class _Readers(NamedTuple):
             except (BadReply, BudgetReached, ProviderError, ReplayMiss) as error:
                 if self.alone and not isinstance(error, BadReply):
                     raise
-                answers = (None,) * len(claims)  # read alone, each claim says what it lacks
+                answers = (None,) * len(claims)  # a single reader reads each, and says what it lacks
             return [_Reading(*each, shown) for each in zip(answers, found, strict=True)]
         if len(claims) == 1:
             return [_Reading(None, found[0], ())]
