@@ -27,7 +27,6 @@ from redargue.methods.made_up_agents import (
     DISAGREES,
     DOUBTS,
     MAKES_UP,
-    READS_THE_SAME,
     Course,
     MadeUpAction,
     MadeUpBackend,
@@ -148,7 +147,7 @@ class _Case:
 
 @lru_cache(maxsize=256)
 def _costs(case: _Case, claim: Claim) -> Costs:
-    courses = AGREES_LATER, AGREES, READS_THE_SAME, DISAGREES, DOUBTS, MAKES_UP
+    courses = AGREES_LATER, AGREES, DISAGREES, DOUBTS, MAKES_UP
     runs = [dry_run(case.method, claim, course, actions=case.actions) for course in courses]
     if error := next(filter(None, (run.error for run in runs)), None):
         raise error
@@ -189,11 +188,9 @@ async def _verified(
     memory = MadeUpMemory(names[0] if names else "", knows=course.recalls)
     run = Run(
         _Backend(course, counted, seen),
-        {name: _Tool(name, tools[name].about if name in tools else "", counted, course) for name in names},
+        {name: _Tool(name, tools[name].about if name in tools else "", counted) for name in names},
         clock=_Still(),
-        actions={
-            name: MadeUpAction(_Tool(name, about, counted, course), parameters) for name, about, parameters in actions
-        },
+        actions={name: MadeUpAction(_Tool(name, about, counted), parameters) for name, about, parameters in actions},
         memory=memory,
     )
     try:
@@ -235,8 +232,8 @@ class _Backend(MadeUpBackend):
 class _Tool(MadeUpTool):
     """Counts the searches; each takes its time."""
 
-    def __init__(self, name: str, about: str, counted: DryRun, course: Course) -> None:
-        super().__init__(name, about, same=course.finds_same)
+    def __init__(self, name: str, about: str, counted: DryRun) -> None:
+        super().__init__(name, about)
         self._counted = counted
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:

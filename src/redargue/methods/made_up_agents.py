@@ -59,21 +59,20 @@ def quotation(number: int) -> str:
 
 
 class MadeUpTool:
-    """Finds other passages for every query, or always the same."""
+    """Finds other passages for every query."""
 
     revision = ""
     online = False
 
-    def __init__(self, name: str, about: str = "", *, same: bool = False) -> None:
-        self.name, self.about, self._same = name, about, same
+    def __init__(self, name: str, about: str = "") -> None:
+        self.name, self.about = name, about
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        about = "any query" if self._same else query
         return tuple(
             Passage(
                 title=f"(title {number})",
-                text=f"(passage {number} that {self.name} found for: {about})" + _SOURCE_TEXT * (number == 1),
-                document=f"{self.name} {about} {number}",
+                text=f"(passage {number} that {self.name} found for: {query})" + _SOURCE_TEXT * (number == 1),
+                document=f"{self.name} {query} {number}",
                 rank=number,
             )
             for number in range(1, min(k, MOST_FOUND) + 1)
@@ -138,7 +137,6 @@ class Course:
         similarity: of compared texts, in [0, 1].
         recalls: whether the evidence memory knows anything.
         makes_up: whether agents quote words that no passage has.
-        finds_same: whether a tool finds the same passages for every query, which agents may then read once.
     """
 
     differing: float
@@ -148,12 +146,10 @@ class Course:
     similarity: float
     recalls: bool = False
     makes_up: bool = False
-    finds_same: bool = False
 
 
-# The lowest cost is that of one of two: all agents agree, are sure, and answer without another step.
+# The lowest cost: all agents agree, are sure, and answer without another step.
 AGREES = Course(differing=0, refusing=0, searching=0, items=1, similarity=1.0)
-READS_THE_SAME = replace(AGREES, finds_same=True)
 # The likely cost, by judgement: each agent changes its mind once, so that a debate ends in its second round; who works
 # in steps takes two of them before it answers; a list has two items; texts are near (above every threshold of
 # relevance), and no two of them are the same (below every threshold of repetition).
