@@ -66,7 +66,8 @@ def ours() -> list[str]:
 def configured(name: str) -> ConfiguredMethod:
     """A method that searches the loopback service with each of its tools."""
     fields = methods[name].settings_class.model_fields
-    own = {"debaters": ("tavily", "tavily"), "shared_reading": "each", "tools": ("tavily",), "memory": "off"}
+    debate = {"debaters": ("tavily", "tavily"), "shared_reading": "each"}
+    own = {**debate, "tools": ("tavily",), "memory": "off"}
     settings = {field: value for field, value in own.items() if field in fields}
     if not configure(name, "hardened", {}).tools():
         settings.pop("tools", None)  # closed-book as published
@@ -130,9 +131,8 @@ Calls and depth are those of three dry runs of a claim of one sentence (low / li
 change their minds once; they never agree, and ask for more until a limit ends it. *Depth* counts calls that wait for
 one another. In the call graphs `->` waits, `|` is concurrent, `xN` repeats. *Counted* is what one claim took, over HTTP
 on loopback with a model that agrees; embeddings count neither as calls nor as depth. Both are of `hardened` with one
-search tool, which two debaters share, each reading what it finds, and without an evidence memory; a second tool adds its
-searches.
-`python -m benchmarks methods` measures the time of each method. `redargue list methods` shows every setting.
+search tool, which two debaters share, each reading what it finds, and without an evidence memory; a second tool adds
+its searches. `python -m benchmarks methods` measures the time of each method. `redargue list methods` shows every setting.
 
 Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""
 
