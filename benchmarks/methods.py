@@ -132,7 +132,8 @@ change their minds once; they never agree, and ask for more until a limit ends i
 one another. In the call graphs `->` waits, `|` is concurrent, `xN` repeats. *Counted* is what one claim took, over HTTP
 on loopback with a model that agrees; embeddings count neither as calls nor as depth. Both are of `hardened` with one
 search tool, which two debaters share, each reading what it finds, and without an evidence memory; a second tool adds
-its searches. `python -m benchmarks methods` measures the time of each method. `redargue list methods` shows every setting.
+its searches. `python -m benchmarks methods` measures the time of each method. `redargue list methods` shows every
+setting.
 
 Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""
 
