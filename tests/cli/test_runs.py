@@ -13,7 +13,7 @@ from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import ClaimEnded
 from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
-from redargue.runs.record import Record, new_run_folder, writing
+from redargue.runs.record import DRAFT, Record, new_run_folder, writing
 from redargue.verdicts import ErrorInfo, Verdict
 from support.manifests import MANIFEST
 
@@ -63,6 +63,21 @@ def test_runs_that_begin_in_one_second_are_in_order() -> None:
     made = sorted(run_folders(), key=lambda folder: (folder / "run.json").stat().st_mtime_ns, reverse=True)
     assert run_folders() == made
     assert find_run("last") == made[0]
+
+
+def test_a_text_that_was_stopped_before_its_claims_were_known_is_listed_and_removed() -> None:
+    recorded("20260101-000000-aaaaaa", verdict())
+    recorded(f"20260102-000000-bbbbbb/{DRAFT}")
+    (folder,) = (each for each in run_folders() if each.name.endswith("bbbbbb"))
+    about = read_run(folder)
+    assert (about.method, about.claims, about.began.day) == ("single-reader", 0, 2)
+    assert find_run("last").name == "20260101-000000-aaaaaa"
+    if CAN_LOCK:
+        with writing(folder / DRAFT):
+            assert run(["runs", "rm", folder.name, "--yes"]) == 3
+        assert folder.is_dir()
+    assert run(["runs", "rm", folder.name, "--yes"]) == 0
+    assert [each.name for each in run_folders()] == ["20260101-000000-aaaaaa"]
 
 
 def test_without_runs_the_listing_says_where_they_would_be(capsys: pytest.CaptureFixture[str]) -> None:

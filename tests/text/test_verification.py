@@ -13,7 +13,7 @@ import pytest
 from redargue import replay
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, TWO
-from redargue.errors import BadReply, BudgetReached, RecordError, ReplayMiss, UsageError
+from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
 from redargue.events import CallFinished, canonical
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
@@ -225,6 +225,33 @@ async def test_a_run_goes_on_without_asking_for_the_claims_again(server: Loopbac
     assert asked == ["AnswerClaim"]
     assert again.claims[:2] == first.claims[:2]
     assert await replay(folder) == [each.verdict for each in again.claims]
+
+
+async def test_an_extraction_that_failed_keeps_what_it_was_answered(tmp_path: Path) -> None:
+    text, folder = " ".join(f"Number {at} is a number." for at in range(25)), tmp_path / "run"
+    labels = {f"Number {at} is one.": "SUPPORTS" for at in (4, 24)}
+    first, second = (claimed((5, f"Number {at} is one.")) for at in (4, 24))
+    with pytest.raises(ProviderError):
+        await verify_text(text, folder=folder, **options(scripted(labels, first, ProviderError("no answer"))))
+    backend = scripted(labels, second)
+    with pytest.raises(RecordError, match="already holds a run whose settings differ"):
+        await verify_text(text, folder=folder, settings={"top_k": 1}, **options(backend))
+    report = await verify_text(text, folder=folder, **options(backend))
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS", "SUPPORTS"]
+    assert [len(task.sentences) for task, _ in backend.calls if isinstance(task, ExtractClaims)] == [5]
+    assert await replay(folder) == [each.verdict for each in report.claims]
+
+
+async def test_an_unreadable_extraction_is_asked_for_again(server: Loopback, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"model": "for-m", "folder": tmp_path / "run", **PLAIN}
+    server.script = lambda ask: "I would rather not."
+    for _ in range(2):
+        server.reset()
+        with pytest.raises(BadReply):
+            await verify_text(TEXT, evidence={"corpus": ShelfTool("corpus")}, **given)
+        assert server.counts.requests["chat"] == 2  # with a repair
+    server.script = agreeing
+    assert (await verify_text(TEXT, evidence={"corpus": ShelfTool("corpus")}, **given)).outcome is Outcome.FACTUAL
 
 
 async def test_the_extraction_stands_in_the_record_and_the_claims_replay(server: Loopback, tmp_path: Path) -> None:

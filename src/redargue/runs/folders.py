@@ -7,6 +7,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from redargue.events import head_of
 from redargue.files import home
 from redargue.registry import did_you_mean
 from redargue.runs.manifest import read_description
-from redargue.runs.record import writing
+from redargue.runs.record import DRAFT, writing
 
 LAST = "last"
 ERROR, UNCHECKED, NO_LABEL = "error", "unchecked", "no label"
@@ -40,13 +41,17 @@ def runs_folder() -> Path:
 
 
 def run_folders() -> list[Path]:
-    """The folders of recorded runs, newest first; links are left out."""
+    """The folders of recorded runs, also of texts whose claims are not known yet; newest first, links are left out."""
     folder = runs_folder()
     if not folder.is_dir():
         return []
     own = (path for path in folder.iterdir() if not path.is_symlink())
-    runs = (path for path in own if (path / "run.json").is_file())
+    runs = (path for path in own if is_begun(path) or is_begun(path / DRAFT))
     return sorted(runs, key=lambda path: (began(path), path.name), reverse=True)
+
+
+def is_begun(folder: Path) -> bool:
+    return (folder / "run.json").is_file()
 
 
 def find_run(name: str | Path) -> Path:
@@ -58,8 +63,8 @@ def find_run(name: str | Path) -> Path:
     if path.exists() or path.name != text:
         return path
     folders = run_folders()
-    if text == LAST and folders:
-        return folders[0]
+    if text == LAST and (runs := list(filter(is_begun, folders))):
+        return runs[0]
     names = [folder.name for folder in folders]
     matches = [text] if text in names else [known for known in names if known.startswith(text)]
     if len(matches) == 1:
@@ -75,7 +80,7 @@ def find_run(name: str | Path) -> Path:
 def read_run(folder: Path) -> RecordedRun:
     """Reads what a listing shows; a damaged run has no method."""
     try:
-        about = read_description(folder)
+        about = read_description(folder if is_begun(folder) else folder / DRAFT)
         claims = [str(claim["text"]) for claim in about["claims"]]
         method = str(about["spec"]["method"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -90,7 +95,8 @@ def remove_run(folder: Path) -> None:
     """Removes a run folder with its files; raises RecordError if a process is writing to it."""
     # renamed first, so that no reader finds half a run
     gone = folder.with_name(f".{folder.name}.removed")
-    with writing(folder):
+    draft = folder / DRAFT
+    with writing(folder), writing(draft) if draft.is_dir() else nullcontext():
         try:
             folder.rename(gone)
             shutil.rmtree(gone)
@@ -102,7 +108,8 @@ def began(folder: Path) -> datetime:
     """When a run began (UTC), by its name or its ``run.json``."""
     if named := time_in_name(folder):
         return named
-    return datetime.fromtimestamp((folder / "run.json").stat().st_mtime, UTC)
+    description = (folder if is_begun(folder) else folder / DRAFT) / "run.json"
+    return datetime.fromtimestamp(description.stat().st_mtime, UTC)
 
 
 def time_in_name(folder: Path) -> datetime | None:

@@ -41,6 +41,7 @@ from redargue.verdicts import Verdict
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 RecordMode = Literal["record", "replay"]
+DRAFT = "text"  # in a run folder: the record of the calls that were made before a text's claims were known
 _BLOCK = 1 << 16  # bytes
 
 

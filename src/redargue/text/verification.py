@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
@@ -19,8 +21,8 @@ from redargue.assembly import Parts, RunOptions, can_remember, connect, for_answ
 from redargue.backends import require
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
-from redargue.errors import RecordError, UsageError, problem_location, problem_of
-from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
+from redargue.errors import BadReply, RecordError, UsageError, problem_location, problem_of
+from redargue.events import CallFailed, CallFinished, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage, distinct_names
 from redargue.methods.base import ConfiguredMethod
 from redargue.nli.reader import SENTENCES
@@ -29,6 +31,7 @@ from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import Origin, read_description
+from redargue.runs.record import DRAFT, Record, read_events
 from redargue.spec import RunSpec
 from redargue.tasks.judge import Openings, openings_of
 from redargue.text import CheckedClaim, Outcome, Report, build_report
@@ -53,7 +56,6 @@ class PreparedText(NamedTuple):
     parts: Parts  # with the backend, transport and budget of the extraction
     folder: Path | None
     models: Mapping[str, str]  # models of the extraction, by role
-    calls: tuple[Event, ...]  # of the extraction and the reading ahead; empty if they were recorded before
     openings: Openings = ()  # what was read ahead about each claim
     origin: Origin = Origin()
 
@@ -66,9 +68,8 @@ class PreparedText(NamedTuple):
         verifier = Verifier(
             self.spec, parts=self.parts, folder=self.folder, claims=self.claims, text=about, origin=self.origin
         )
-        if verifier.record:
-            for event in self.calls:
-                verifier.record.write(event.model_copy(update={"item": len(self.claims)}))
+        if self.folder and verifier.record:
+            _move_calls(self.folder / DRAFT, verifier.record, item=len(self.claims))
         return verifier
 
     def checked(self, item: int, verdict: Verdict) -> CheckedClaim:
@@ -96,7 +97,7 @@ async def prepare(
         spec: its labels must include a supporting and a refuting one; ``models`` may name a model for the
             ``extractor`` and its tasks.
         documents: the only evidence, of all claims ``together`` unless each has its own; None to search.
-        folder, origin: run folder, in which a recorded extraction is not repeated, and what it records of its origin.
+        folder, origin: run folder, in which no recorded call is repeated, and what it records of its origin.
 
     Raises:
         UsageError: the text, its kind and the options are incompatible.
@@ -113,9 +114,14 @@ async def prepare(
     openings: Openings = ()
     # The extraction uses neither evidence nor memory.
     unused = replace(parts, evidence={name: FixedPassages(()) for name in tools}, actions={}, memory=None)
-    with Verifier(_without_memory(spec).updated(mcp=()), parts=unused) as first:
+    known = _recorded(folder, text) if folder else None
+    draft = folder / DRAFT if folder and not known else None
+    about = text.model_dump(mode="json")
+    with (
+        _kept_unless_unreadable(draft),
+        Verifier(_without_memory(spec).updated(mcp=()), parts=unused, folder=draft, text=about) as first,
+    ):
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
-        known = _recorded(folder, text) if folder else None
         if known:
             first.budget.recall(cost_of(known.usage, goes_online))
         run = extraction_run(first, {**spec.models, **models})
@@ -136,16 +142,42 @@ async def prepare(
         replace(parts, backend=first.backend, transport=first.transport, budget=first.budget),
         folder,
         models,
-        tuple(event for event in run.events if isinstance(event, _PAID)),
         openings,
         origin or Origin(),
     )
 
 
+@contextmanager
+def _kept_unless_unreadable(draft: Path | None) -> Iterator[None]:
+    """Keeps the calls of an extraction that fails, unless a reply was unreadable: it would be recalled."""
+    try:
+        yield
+    except BadReply:
+        if draft:
+            shutil.rmtree(draft)
+        raise
+
+
+def _move_calls(draft: Path, record: Record, *, item: int) -> None:
+    """Moves the calls that were made before the claims were known into the record of the run."""
+    if draft.is_dir():
+        for event in read_events(draft):
+            if isinstance(event, _PAID):
+                record.write(event.model_copy(update={"item": item}))
+        shutil.rmtree(draft)
+
+
 def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
     """The run of a text before its claims are verified; its models may be others than those of the verifier."""
-    budget, clock, priced = verifier.budget, verifier.clock, verifier.priced
-    return Run(verifier.backend, seed=verifier.spec.seed, budget=budget, clock=clock, models=models, priced=priced)
+    return Run(
+        verifier.backend,
+        seed=verifier.spec.seed,
+        budget=verifier.budget,
+        clock=verifier.clock,
+        record=verifier.record,
+        models=models,
+        priced=verifier.priced,
+    )
 
 
 async def _read_ahead(

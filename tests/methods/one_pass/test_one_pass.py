@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -130,6 +131,23 @@ async def test_a_judge_decides_where_the_readings_disagree(tmp_path: Path) -> No
     (ended,) = [event for event in read_events(tmp_path / "run") if isinstance(event, RoundEnded)]
     assert (ended.labels, ended.accepted, ended.why) == (("REFUTES", "SUPPORTS"), False, ("the readings disagree",))
     assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
+
+
+async def test_calls_made_before_the_claims_are_verified_are_not_repeated(tmp_path: Path) -> None:
+    folder, refuted = tmp_path / "run", quoting(lamp_3=answer("REFUTES", LAMPS[2]))
+
+    def interrupted(task: DoubtClaims, call: object) -> Answers:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await grounded(refuted, doubt=interrupted, folder=folder)
+    report, asked, _ = await grounded(refuted, folder=folder)
+    assert asked == {"DoubtClaims": 1}
+    whole, _, _ = await grounded(refuted, folder=tmp_path / "whole")
+    assert [each.verdict.label for each in report.claims] == [each.verdict.label for each in whole.claims]
+    assert (report.usage.calls, whole.usage.calls) == (4, 3)  # the interrupted call may be billed
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == []
+    assert await replay(folder) == [each.verdict for each in report.claims]
 
 
 async def test_one_located_quotation_is_enough_where_both_readings_agree() -> None:
