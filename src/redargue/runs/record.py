@@ -14,7 +14,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
@@ -41,7 +41,7 @@ from redargue.verdicts import Verdict
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 RecordMode = Literal["record", "replay"]
-DRAFT = "text"  # in a run folder: the record of the calls that were made before a text's claims were known
+DRAFT = ".text"  # in a run folder: the record of the calls that were made before a text's claims were known
 _BLOCK = 1 << 16  # bytes
 
 
@@ -285,6 +285,14 @@ class _Ended(NamedTuple):
 
     offset: int
     fine: bool
+
+
+def remove_record(folder: Path) -> None:
+    """Removes the files of a run, and their folder unless someone else's files are in it."""
+    for name in ("events.jsonl", "run.json", ".lock"):
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def read_events(folder: Path) -> Iterator[Event]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,7 +30,7 @@ from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import Origin, read_description
-from redargue.runs.record import DRAFT, Record, read_events
+from redargue.runs.record import DRAFT, Record, read_events, remove_record
 from redargue.spec import RunSpec
 from redargue.tasks.judge import Openings, openings_of
 from redargue.text import CheckedClaim, Outcome, Report, build_report
@@ -154,7 +153,7 @@ def _kept_unless_unreadable(draft: Path | None) -> Iterator[None]:
         yield
     except BadReply:
         if draft:
-            shutil.rmtree(draft)
+            remove_record(draft)
         raise
 
 
@@ -164,7 +163,7 @@ def _move_calls(draft: Path, record: Record, *, item: int) -> None:
         for event in read_events(draft):
             if isinstance(event, _PAID):
                 record.write(event.model_copy(update={"item": item}))
-        shutil.rmtree(draft)
+        remove_record(draft)
 
 
 def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
