@@ -302,6 +302,20 @@ async def test_a_spent_budget_ends_claims_with_an_error_and_resuming_pays_only_t
 
 
 @pytest.mark.slow
+async def test_what_unfinished_claims_have_cost_counts_before_any_further_call(tmp_path: Path) -> None:
+    with verifier(tmp_path, Failing(CALLS - 1, ProviderError("it is overloaded"))) as each:
+        await each.verify_all(CLAIMS, concurrency=1)
+    calls = (event for event in read_events(tmp_path) if event.kind in ("call_finished", "call_failed"))
+    paid = sum(event.requests for event in calls if event.charge == "call")
+    backend = disputed()
+    with verifier(tmp_path, backend, budget=Budget(paid)) as each:
+        verdicts = await each.verify_all(CLAIMS, concurrency=6)
+        assert each.budget.spent.calls == paid
+    assert {verdict.error.type for verdict in verdicts if verdict.error} == {"BudgetReached"}
+    assert not any(task.charge == "call" for task, _ in backend.calls)
+
+
+@pytest.mark.slow
 async def test_calls_at_once_never_pass_the_budget_together(tmp_path: Path) -> None:
     for calls in range(1, 40, 3):
         backend = disputed()

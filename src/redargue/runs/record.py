@@ -153,6 +153,13 @@ class Record:
     def finished(self) -> Iterator[Verdict]:
         return (self._read(ended) for ended in self._ended.values() if ended.fine)
 
+    def unfinished(self, item: int) -> Iterator[Paid | CallFailed]:
+        """What was paid for a claim without a verdict."""
+        ended = self._ended.get(item)
+        if ended is None or not ended.fine:
+            yield from self._paid.get(item, {}).values()
+            yield from self._failed.get(item, ())
+
     def finished_items(self) -> frozenset[int]:
         return frozenset(item for item, ended in self._ended.items() if ended.fine)
 
