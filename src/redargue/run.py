@@ -81,13 +81,22 @@ class Run:
         self._answers: dict[str, asyncio.Future[tuple[Output[Any], ...]]] = {}
         self._started_at = self.clock.elapsed()
         self._usage = UsageCounter(priced)
-        for failed in record.failed(item) if record else ():
-            self._usage.call(failed)
+        self._failed = record.failed(item) if record else ()
 
     @property
     def usage(self) -> Usage:
         """The cost of the claim so far; what is in the record counts as when it was paid."""
         return self._usage.usage()
+
+    def whole_usage(self) -> Usage:
+        """The cost of the claim, with recorded calls that failed and were not made again."""
+        self._count_failed(self._failed)
+        return self.usage
+
+    def _count_failed(self, calls: Sequence[CallFailed]) -> None:
+        for call in calls:
+            self._usage.call(call)
+        self._failed = tuple(call for call in self._failed if call not in calls)
 
     def emit(self, event: Event) -> None:
         """Numbers and times an event, records it and passes it to the listeners."""
@@ -141,6 +150,7 @@ class Run:
         backend = (self.backend.render(task), self.backend.identity, model)
         sampled = (sampling.model_dump(), self.seed)
         key = self._key("call", task.fingerprint, *backend, *sampled, agent, round_)
+        self._count_failed([earlier for earlier in self._failed if earlier.key == key])
         known = self._recorded(key)
         if isinstance(known, CallFinished | CallFailed):
             self._usage.call(known)

@@ -240,7 +240,7 @@ class Verifier:
         meaning = verdict.meaning
         if meaning is None and verdict.label in claim.labels.names:
             meaning = claim.labels.meaning(str(verdict.label))
-        facts = {"meaning": meaning, "profile": self.spec.profile, "usage": run.usage}
+        facts = {"meaning": meaning, "profile": self.spec.profile, "usage": run.whole_usage()}
         facts["run"] = calls.id if calls else ""
         verdict = verdict.model_copy(update=names | facts)
         given = {"reads_evidence": self.method.reads_evidence(), "hardened": self._is_hardened}

@@ -137,7 +137,7 @@ async def prepare(
         text,
         extraction,
         claims,
-        known.usage if known else run.usage,
+        known.usage if known else run.whole_usage(),
         spec,
         replace(parts, backend=first.backend, transport=first.transport, budget=first.budget),
         folder,
