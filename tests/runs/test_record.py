@@ -19,10 +19,10 @@ from redargue.backends import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
-from redargue.events import canonical
+from redargue.events import CallReused, canonical
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
-from redargue.runs.record import Record, last_attempts, read_events
+from redargue.runs.record import Record, last_attempts, read_events, writing
 from redargue.spec import RunSpec
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
@@ -277,6 +277,18 @@ async def test_what_cannot_be_a_run_folder_says_so(tmp_path: Path) -> None:
 async def test_two_processes_cannot_write_one_folder(tmp_path: Path) -> None:
     with verifier(tmp_path), pytest.raises(RecordError, match="another process"):
         verifier(tmp_path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+def test_a_full_disk_is_said_and_the_folder_is_free_again(tmp_path: Path) -> None:
+    record = Record(tmp_path, MANIFEST)
+    record._log.close()
+    record._log = open("/dev/full", "ab")  # noqa: SIM115
+    with pytest.raises(RecordError, match=r"cannot be written: No space left"):
+        record.write(CallReused(agent="reader", round=1, task="AnswerClaim"))
+    record.close()
+    with writing(tmp_path):
+        pass
 
 
 async def test_what_is_no_run_folder_is_no_run(tmp_path: Path) -> None:

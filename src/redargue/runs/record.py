@@ -220,7 +220,8 @@ class Record:
 
     def close(self) -> None:
         if self.mode == "record" and not self._log.closed:
-            self._log.close()
+            with suppress(OSError):  # of a line that could not be written, as was said
+                self._log.close()
             os.close(self._lock)
 
     def __enter__(self) -> Record:
