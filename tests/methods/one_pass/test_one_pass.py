@@ -16,11 +16,11 @@ from redargue import Grounder, ground, replay, verify, verify_citations, verify_
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, RecordError
-from redargue.events import CallFinished, RoundEnded, StageEnded
+from redargue.events import CallFinished, Event, RoundEnded, StageEnded, canonical
 from redargue.evidence import Passage
 from redargue.methods.one_pass import Answers, ClaimReading, ClaimReadings, DoubtClaims, ReadClaims
 from redargue.runs.budget import Budget
-from redargue.runs.record import read_events
+from redargue.runs.record import last_attempts, read_events
 from redargue.tasks.answer import Answer
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
 from redargue.tasks.judge import JudgeDebate
@@ -68,6 +68,7 @@ async def grounded(
     read: Any,
     *,
     doubt: Any = None,
+    judge: Any = None,
     sentences: int = 20,
     reads: ReaderAnswer = READS,
     folder: Path | None = None,
@@ -78,6 +79,8 @@ async def grounded(
     pair = lambda task, call: answer("REFUTES", task.claim.text)  # noqa: E731
     doubt = doubt or quoting("REFUTES")
     lines = {"ReadClaims": read, "DoubtClaims": doubt, "ReadPassages": reads, "AnswerClaim": pair, "DoubtClaim": pair}
+    if judge:
+        lines["JudgeDebate"] = judge
     backend = ScriptedBackend({**script(**lines), ExtractClaims: extracted})
     report = await ground(
         " ".join(LAMPS[:sentences]),
@@ -148,6 +151,21 @@ async def test_calls_made_before_the_claims_are_verified_are_not_repeated(tmp_pa
     assert (report.usage.calls, whole.usage.calls) == (4, 3)  # the interrupted call may be billed
     assert [path.name for path in folder.iterdir() if path.is_dir()] == []
     assert await replay(folder) == [each.verdict for each in report.claims]
+
+
+@pytest.mark.slow
+async def test_a_run_cancelled_while_the_judge_decides_and_resumed_replays(tmp_path: Path) -> None:
+    first, second, folder = quoting(lamp_3=answer("REFUTES", LAMPS[2])), quoting("SUPPORTS"), tmp_path / "run"
+
+    def interrupted(task: JudgeDebate, call: object) -> Answer:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await grounded(first, doubt=second, judge=interrupted, sentences=3, folder=folder)
+    report, _, _ = await grounded(first, doubt=second, sentences=3, folder=folder)
+    seen: list[Event] = []
+    assert await replay(folder, listeners=[seen.append]) == [each.verdict for each in report.claims]
+    assert canonical(seen) == canonical(event for event in last_attempts(folder) if event.item < 3)
 
 
 async def test_one_located_quotation_is_enough_where_both_readings_agree() -> None:
