@@ -133,6 +133,15 @@ async def test_a_judge_decides_where_the_readings_disagree(tmp_path: Path) -> No
     assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
 
 
+async def test_a_judged_claim_shows_what_both_readings_quote() -> None:
+    first, second = answer("REFUTES", LAMPS[2]), answer("SUPPORTS", "The station was closed in 1990.")
+    report, _, _ = await grounded(quoting(lamp_3=first), doubt=quoting(lamp_3=second), sentences=3)
+    verdict = report.claims[2].verdict
+    assert verdict.decided_by == "judge"
+    assert {quote.text for quote in verdict.side("against")} == {LAMPS[2]}
+    assert {quote.text for quote in verdict.side("for")} == {"The station was closed in 1990."}
+
+
 async def test_calls_made_before_the_claims_are_verified_are_not_repeated(tmp_path: Path) -> None:
     folder, refuted = tmp_path / "run", quoting(lamp_3=answer("REFUTES", LAMPS[2]))
 

@@ -233,9 +233,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         further = method.for_claim(self.claim, self.run)
         further.opening, further.objected = turns, why
         verdict = await further.verify()
-        side = side_of(self.claim.labels, verdict.label)
-        quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
-        return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
+        return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *self.quotes])})
 
     def ended(self, turns: _Turns, why: tuple[str, ...], *, stopped: bool) -> None:
         labels = tuple(turn.answer.label for turn in turns)
