@@ -26,7 +26,7 @@ from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaim
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.score import ReaderAnswer, ReadPassages
 from redargue.text import Report
-from support.debates import CLAIM, CLOCK, ShelfTool, answer, script
+from support.debates import CLAIM, CLOCK, QUOTE, TEXT, ShelfTool, answer, script
 from support.loopback import Loopback
 from support.scripts import agreeing
 
@@ -323,6 +323,30 @@ async def test_a_grounder_reads_each_answer_at_once() -> None:
 
 def reading(number: int, label: str = "SUPPORTS") -> ClaimReading:
     return ClaimReading(claim=number, document=1, quotes=("as written",), comparison="It says so.", label=label)
+
+
+SAID = {"claim": 1, "document": 1, "quotes": [QUOTE], "comparison": "As written.", "label": "SUPPORTS"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"document": None, "comparison": None},
+        {"document": "[1]"},
+        {"quotes": None, "comparison": f"The document says “{QUOTE}”"},
+        {"quotes": [{"text": QUOTE}]},
+    ],
+)
+def test_odd_forms_of_a_reading_are_read(changes: dict[str, Any]) -> None:
+    task = ReadClaims(claims=(CLAIM,), passages=(Passage(text=TEXT),))
+    (read,) = task.from_reply(ClaimReadings.model_validate({"readings": [SAID | changes]})).answers
+    assert (read.label, read.quotes) == ("SUPPORTS", (QUOTE,))
+
+
+def test_a_reading_needs_only_a_number_and_a_label() -> None:
+    task = ReadClaims(claims=(CLAIM,), passages=(Passage(text=TEXT),))
+    (read,) = task.from_reply(ClaimReadings.model_validate({"readings": [{"claim": 1, "label": OPEN}]})).answers
+    assert (read.label, read.quotes) == (OPEN, ())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from itertools import chain
 from math import inf
 from typing import Any, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
@@ -31,7 +31,7 @@ from redargue.methods.verdict_parts import (
 )
 from redargue.quotes import find_quotes
 from redargue.run import Run
-from redargue.tasks.answer import Answer, Quotations, quotes_field
+from redargue.tasks.answer import Answer, Quotations, quotes_field, with_quoted_reasons
 from redargue.tasks.base import AnyTask, Task, lines, text_field
 from redargue.tasks.extract import BLOCK
 from redargue.tasks.judge import JudgeDebate, Turn, mean_confidence
@@ -45,10 +45,17 @@ class ClaimReading(Frozen):
     """What the documents say about one claim; the quotations come first, so that they are not chosen for the label."""
 
     claim: int = Field(description="the number of the claim")
-    document: int = Field(description="the number of the document that says most about it; 0 if none does")
+    document: int = Field(default=0, description="the number of the document that says most about it; 0 if none does")
     quotes: Quotations = quotes_field("the sentence of that document, copied exactly: not the claim; none if none does")
-    comparison: str = text_field("what they say about the claim: one sentence", 300)
+    comparison: str = text_field("what they say about the claim: one sentence", 300, default="")
     label: str = Field(description="the label of the claim")
+
+    @field_validator("document", "comparison", mode="before")
+    @classmethod
+    def _without_null(cls, value: Any, field: ValidationInfo) -> Any:
+        """Reads null, and a document that is named otherwise, as if the field were missing: nothing depends on it."""
+        default = cls.model_fields[str(field.field_name)].default
+        return value if isinstance(value, type(default)) else default
 
 
 class ClaimReadings(Frozen):
@@ -108,7 +115,8 @@ class ReadClaims(Task[Answers]):
         if label is None:
             known = ", ".join(labels.names)
             raise ValueError(f"claim {reading.claim}: {reading.label[:60]!r} is not one of the labels {known}")
-        quotes = tuple(text for quote in reading.quotes if (text := quote.strip()))
+        given = tuple(text for quote in reading.quotes if (text := quote.strip()))
+        quotes = with_quoted_reasons(given, (reading.comparison,), self.passages)
         text = lines(*(f'"{quote}"' for quote in quotes), reading.comparison.strip(), f"**{label}**")
         return Answer(text=text, label=label, quotes=quotes)
 
