@@ -272,11 +272,11 @@ _SETTLED = {1: "it is settled, and the small reader does not object", 2: "both r
 
 
 class _Reading(NamedTuple):
-    """An answer about a claim, None where the reply could not be read, and the passages it was read beside."""
+    """An answer about a claim, None where the reply could not be read; what was found, and what it may quote."""
 
     answer: Answer | None
     found: tuple[Passage, ...]
-    shown: tuple[Passage, ...]
+    quotable: tuple[Passage, ...]  # all that was shown; of whole tools only the claim's own passages are its evidence
 
 
 class _Readers(NamedTuple):
@@ -335,7 +335,7 @@ class _Readers(NamedTuple):
                 if self.alone and not isinstance(error, BadReply):
                     raise
                 answers = (None,) * len(claims)  # a single reader reads each, and says what it lacks
-            return [_Reading(*each, shown) for each in zip(answers, found, strict=True)]
+            return [_Reading(each, own, own if has_whole else shown) for each, own in zip(answers, found, strict=True)]
         if len(claims) == 1:
             return [_Reading(None, found[0], ())]
         middle = len(claims) // 2
@@ -352,9 +352,9 @@ class _Readers(NamedTuple):
         if side is Side.CONTEXT:
             read = await read_english(claim, reading.found, self.first) if self.settings.small_reader else None
             return read is None or side_of(claim.labels, read.label) is Side.CONTEXT
-        texts = (find_quotes(text, reading.shown, side=side) for text in answer.quotes if text.strip())
+        texts = (find_quotes(text, reading.quotable, side=side) for text in answer.quotes if text.strip())
         quotes = distinct([*chain.from_iterable(texts)])
-        if not any(can_carry(quote, reading.shown) for quote in quotes):
+        if not any(can_carry(quote, reading.quotable) for quote in quotes):
             return False
         read = await read_quotes(claim, quotes, self.first) if self.settings.small_reader else None
         if read is None:
