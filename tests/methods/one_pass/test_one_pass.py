@@ -480,6 +480,16 @@ async def test_the_judge_reads_why_an_agreement_does_not_decide() -> None:
     assert judged.objections == ("nothing is quoted",)
 
 
+async def test_the_second_reading_of_a_claim_searches_for_the_other_side_alone() -> None:
+    lines = {"ReadClaims": quoting("REFUTES"), "DoubtClaims": quoting("REFUTES"), "ReadPassages": READS}
+    shelf = ShelfTool("web", Passage(text=LAMPS[0]))
+    claim, settings = Claim(text=LAMPS[0]), {"tools": ("web",)}
+    backend = ScriptedBackend(script(**lines))
+    verdict = await verify(claim, backend=backend, evidence={"web": shelf}, method="one-pass", settings=settings)
+    assert (verdict.label, verdict.usage.searches) == ("REFUTES", 2)
+    assert shelf.queries == [LAMPS[0], "Lamp number hangs in hall of the old station"]
+
+
 async def test_a_claim_with_options_is_refused() -> None:
     claim = Claim(text="Where is it?", options=("Ansel", "Orvell"), labels=OPTIONS)
     backend = ScriptedBackend(script(ReadPassages=READS))

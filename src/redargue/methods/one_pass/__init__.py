@@ -215,7 +215,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         """The turns with the claim's own passages, and those of quotations that only other claims have found."""
         read = await first.search(self.claim.text, self.settings.top_k, round_=1)
         if len(turns) > 1:
-            read += await _search_twice(self.claim, self.settings, second)
+            read += await _with_other_side(self.claim, read, self.settings, second)
         texts = [(turn.answer.label, quote) for turn in turns for quote in turn.answer.quotes]
         missing = dict.fromkeys(quote for label, quote in texts if self.why_not_yet(label, (quote,), read))
         found = await gather_or_cancel(first.search(quote, 1, round_=1) for quote in missing)
@@ -296,7 +296,9 @@ class _Readers(NamedTuple):
         )
         unsettled = [at for at, known in enumerate(settled) if not known and once[at].answer]
         doubted = [claims[at] for at in unsettled]
-        found = await gather_or_cancel(_search_twice(claim, self.settings, self.second) for claim in doubted)
+        found = await gather_or_cancel(
+            _with_other_side(claims[at], once[at].found, self.settings, self.second) for at in unsettled
+        )
         again = dict(zip(unsettled, await self._in_groups(self._second_task, doubted, found, self.second), strict=True))
         return tuple(
             _turns(claim, once[at], again[at]) if at in again else _turns(claim, once[at])
@@ -378,9 +380,10 @@ def _beside(passages: Iterable[Passage], turns: _Turns) -> _Turns:
     return tuple(turn.model_copy(update={"passages": shown}) for turn in turns)
 
 
-async def _search_twice(claim: Claim, settings: OnePassSettings, reader: Agent) -> tuple[Passage, ...]:
-    """What is found for the claim and for the other side, of each the best first."""
-    found = await reader.search(claim.text, settings.top_k, round_=1)
+async def _with_other_side(
+    claim: Claim, found: tuple[Passage, ...], settings: OnePassSettings, reader: Agent
+) -> tuple[Passage, ...]:
+    """What was found for the claim, and what is found for the other side, of each the best first."""
     query = open_query(claim.text)
     if query == claim.text or any(map(reader.run.is_whole, reader.tools)):
         return found
