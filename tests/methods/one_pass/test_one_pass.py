@@ -14,7 +14,7 @@ import pytest
 
 from redargue import Grounder, ground, replay, verify, verify_citations, verify_text
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import OPTIONS, Claim
+from redargue.claims import AVERITEC, FEVER, OPTIONS, Claim, LabelSet
 from redargue.errors import BadReply, RecordError
 from redargue.events import CallFinished, RoundEnded, StageEnded
 from redargue.evidence import Passage
@@ -72,12 +72,14 @@ async def grounded(
     reads: ReaderAnswer = READS,
     folder: Path | None = None,
     budget: Budget | None = None,
+    labels: LabelSet = FEVER,
     **settings: Any,
 ) -> tuple[Report, Counter[str], ScriptedBackend]:
     """The report on an answer, how often each task was performed, and the backend; by default the doubter refutes."""
     pair = lambda task, call: answer("REFUTES", task.claim.text)  # noqa: E731
     doubt = doubt or quoting("REFUTES")
     lines = {"ReadClaims": read, "DoubtClaims": doubt, "ReadPassages": reads, "AnswerClaim": pair, "DoubtClaim": pair}
+    lines["JudgeDebate"] = answer(labels.names[1])
     backend = ScriptedBackend({**script(**lines), ExtractClaims: extracted})
     report = await ground(
         " ".join(LAMPS[:sentences]),
@@ -88,6 +90,7 @@ async def grounded(
         clock=CLOCK,
         folder=folder,
         budget=budget,
+        labels=labels,
     )
     return report, Counter(task.name() for task, _ in backend.calls), backend
 
@@ -209,6 +212,19 @@ async def test_what_the_reading_does_not_settle_is_read_again(
     assert (ended.stopped, ended.why) == (False, ("the readings disagree",))
     assert (asked["DoubtClaims"], asked["JudgeDebate"]) == (1, 1)
     assert report.claims[0].verdict.label == "REFUTES"
+
+
+async def test_conflicting_evidence_is_read_again() -> None:
+    first = quoting(lamp_1=Answer(text="", label="Conflicting Evidence/Cherrypicking"))
+    report, asked, _ = await grounded(
+        first,
+        doubt=quoting("Refuted"),
+        sentences=1,
+        reads=NOTHING.model_copy(update={"label": "Not Enough Evidence"}),
+        labels=AVERITEC,
+    )
+    assert (asked["DoubtClaims"], asked["JudgeDebate"]) == (1, 1)
+    assert report.claims[0].verdict.decided_by == "judge"
 
 
 async def test_what_neither_reader_finds_settled_stays_open() -> None:

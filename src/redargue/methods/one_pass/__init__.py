@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, ReplayMiss, UsageError
 from redargue.events import RoundEnded, StageEnded
@@ -348,13 +348,13 @@ class _Readers(NamedTuple):
     async def _settles(self, claim: Claim, reading: _Reading) -> bool:
         """Whether one reading is enough: the small reader, if it is asked, does not object to it."""
         answer = reading.answer
-        side = side_of(claim.labels, answer.label if answer else None)
-        if answer is None or side is Side.AGAINST:
+        meaning = claim.labels.meaning(answer.label) if answer and answer.label else None
+        if answer is None or meaning not in (Meaning.SUPPORTED, Meaning.NOT_ENOUGH):
             return False
-        if side is Side.CONTEXT:
+        if meaning is Meaning.NOT_ENOUGH:
             read = await read_english(claim, reading.found, self.first) if self.settings.small_reader else None
             return read is None or side_of(claim.labels, read.label) is Side.CONTEXT
-        texts = (find_quotes(text, reading.quotable, side=side) for text in answer.quotes if text.strip())
+        texts = (find_quotes(text, reading.quotable, side=Side.FOR) for text in answer.quotes if text.strip())
         quotes = distinct([*chain.from_iterable(texts)])
         if not any(can_carry(quote, reading.quotable) for quote in quotes):
             return False
