@@ -221,6 +221,7 @@ class Verifier:
             clock=self.clock,
             record=calls,
             listeners=listeners,
+            model=self.spec.model,
             models=self.spec.models,
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},

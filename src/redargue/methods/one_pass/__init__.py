@@ -308,7 +308,7 @@ class _Readers(NamedTuple):
     @property
     def _second_task(self) -> type[ReadClaims]:
         """The second reader's task: the same for another model, as for ``pair``."""
-        one, other = (agent.run.model_for(ReadClaims, agent.name) for agent in (self.first, self.second))
+        one, other = (agent.run.named_model(ReadClaims, agent.name) for agent in (self.first, self.second))
         return DoubtClaims if one == other else ReadClaims
 
     async def _in_groups(
