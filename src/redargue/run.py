@@ -64,6 +64,7 @@ class Run:
         clock: Clock | None = None,
         record: CallRecord | None = None,
         listeners: Sequence[Callable[[Event], None]] = (),
+        model: str = "",
         models: Mapping[str, str] | None = None,
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
@@ -75,7 +76,7 @@ class Run:
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []
         self._english_only: bool = getattr(backend, "english_only", False)
-        self._listeners, self._models = tuple(listeners), dict(models or {})
+        self._listeners, self._model, self._models = tuple(listeners), model, dict(models or {})
         self._occurrences: Counter[str] = Counter()
         # by agent and question
         self._answers: dict[str, asyncio.Future[tuple[Output[Any], ...]]] = {}
@@ -117,6 +118,10 @@ class Run:
     def model_for(self, task: type[AnyTask], agent: str) -> str:
         """The model that a task or an agent has of its own; empty for the run's."""
         return self._models.get(task.name()) or self._models.get(agent, "")
+
+    def named_model(self, task: type[AnyTask], agent: str) -> str:
+        """The model that an agent's tasks of a type ask; empty where the run's has no name."""
+        return self.model_for(task, agent) or self._model
 
     async def ask_once(self, task: Task[Out], *, agent: str, round_: int = 0) -> tuple[Output[Out], ...]:
         """As :meth:`ask` with one sample; the agent's answer to the same question in an earlier round is kept."""

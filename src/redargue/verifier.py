@@ -228,6 +228,7 @@ class Verifier:
             clock=self.clock,
             record=calls,
             listeners=listeners,
+            model=self.spec.model,
             models=self.spec.models,
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
@@ -280,9 +281,10 @@ class Verifier:
         return next((name for name in reversed(list(frames)) if name in modules), "")
 
     def _page_action(self, run: Run) -> PageAction | None:
-        """Reads addresses of recalled evidence, in a run that goes online anyway."""
+        """Reads addresses of recalled evidence, in a run that goes online anyway; in a replay from its record."""
         tools = (*run.tools.values(), *run.actions.values())
-        if self.spec.offline or not any(getattr(tool, "online", True) for tool in tools):
+        goes_online = not self.spec.offline and any(getattr(tool, "online", True) for tool in tools)
+        if not (goes_online or isinstance(self.backend, ReplayBackend)):
             return None
         from redargue.net.fetch import PageFetcher
         from redargue.retrieval.web_pages import PageAction

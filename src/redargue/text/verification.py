@@ -175,6 +175,7 @@ def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
         budget=verifier.budget,
         clock=verifier.clock,
         record=verifier.record,
+        model=verifier.spec.model,
         models=models,
         priced=verifier.priced,
     )
