@@ -66,7 +66,7 @@ class Prediction(Frozen):
     calls: int = 0
     tokens: int = 0
     usd: float | None = None
-    seconds: float = 0.0  # since the start of the run
+    seconds: float = 0.0  # from the start of the claim to its verdict
     quotes: tuple[int, int] = (0, 0)  # numbers of quotations found and not found
 
 
