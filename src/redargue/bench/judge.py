@@ -73,7 +73,7 @@ def _judged(row: Row, at: Mapping[str, str], named: set[str]) -> JudgedItem:
     for role in ("judge", "human", *sorted(named)):
         if at[role] not in row.fields:
             known = ", ".join(list(row.fields)[:12])
-            hint = "name the columns: redargue calibrate FILE --map judge=COLUMN,human=COLUMN"
+            hint = "name the columns: --map judge=COLUMN,human=COLUMN"
             raise row.error(f"no column {at[role]!r} for the role {role!r}; columns: {known}", hint=hint)
     human = _label(row, at["human"])
     if human is None:
