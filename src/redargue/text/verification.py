@@ -206,7 +206,7 @@ def check_options(text: Text, spec: RunSpec, documents: Sequence[Passage] | None
         what = f"the labels {labels.name!r} do not say whether a claim is supported or refuted"
         raise UsageError(what, where="--labels", hint="use labels that do, such as fever or two")
     if documents is None and text.kind == "summary":
-        hint = "redargue ground --context FILE"
+        hint = "redargue ground --answer FILE --as summary --context DOCUMENT"
         raise UsageError("a summary is checked against its document", where="--context", hint=hint)
     if documents is not None and not any(document.text.strip() for document in documents):
         hint = "pass one: --context FILE, or contexts=[…]"
