@@ -396,7 +396,7 @@ def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Pass
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
     if not isinstance(contexts, Iterable):
         hint = "give a list of documents: contexts=['the text of a document']; [] for none"
-        raise UsageError(f"{contexts!r:.60} is no list of documents", where="contexts", hint=hint)
+        raise UsageError(f"{contexts!r:.60} is not a list of documents", where="contexts", hint=hint)
     given = [contexts] if isinstance(contexts, str | Passage) else contexts
     return [_document(document, number) for number, document in enumerate(given, 1)]
 
