@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 from benchmarks.methods import FIGURES, PAGE, configured, ours, page
 
 from redargue.methods.base import Deviation, methods
+from redargue.methods.dry_run import costs
+from redargue.spec import RunSpec
+from redargue.verifier import Verifier
+from support.pages import DOCS
 
 TESTS = Path(__file__).parent
 DEVIATIONS = [(name, deviation) for name in ours() for deviation in methods[name].deviations()]
@@ -27,6 +32,19 @@ def test_the_page_says_with_which_tools_its_figures_were_counted() -> None:
     head = " ".join(PAGE.read_text(encoding="utf-8").partition("\n## ")[0].split())
     assert "with one search tool" in head
     assert "default settings" not in head
+
+
+@pytest.mark.slow
+def test_the_calls_on_the_page_on_choosing_are_those_of_an_estimate_with_a_model() -> None:
+    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"\| `([\w-]+)` \| (\d+ / \d+ / \d+) \|", page))
+    counted = {}
+    for name in shown:
+        spec = RunSpec(method=name, model="any", store="starter", offline=True)
+        with Verifier(spec, sends=False) as verifier:
+            counted[name] = " / ".join(str(run.model_calls) for run in costs(verifier.method))
+    assert len(shown) == 6
+    assert shown == counted
 
 
 def test_every_method_says_where_it_comes_from_and_how_its_calls_hang_together() -> None:

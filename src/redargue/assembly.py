@@ -88,6 +88,7 @@ def read_options(options: RunOptions, spec: RunSpec | None = None, parts: Parts 
 
 
 SMALL = "small"  # the name of the bundled reader, without the large one
+NAME_A_MODEL = "name a model: --model, or REDARGUE_MODEL"
 PRINTED = "printed:"  # before a method's name: the prompts of its paper instead of a folder
 
 
@@ -177,14 +178,11 @@ def make_backend(
         )
     if name not in ("chat", "transformers"):
         if spec.model or spec.models or spec.prompts:
-            raise UsageError(
-                f"the backend {name!r} takes no model and no prompts",
-                hint="drop --backend, or drop --model and --prompts",
-            )
+            hint = "drop --backend, or drop --model and --prompts" if spec.backend else NAME_A_MODEL
+            raise UsageError(f"the backend {name!r} takes no model and no prompts", hint=hint)
         return _embedded(spec, transport, prices) if name == "embedded" else backends[name]()
     if not spec.model:
-        hint = "name one: --model, or REDARGUE_MODEL"
-        raise UsageError(f"the {name} backend needs a model", hint=hint)
+        raise UsageError(f"the {name} backend needs a model", hint=NAME_A_MODEL)
     prompts = prompts or read_prompts(spec.prompts)
     if name == "transformers":
         if spec.models:

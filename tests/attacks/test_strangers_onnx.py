@@ -236,11 +236,11 @@ def test_a_file_that_is_no_model_is_an_error_that_names_it(data: bytes, folder: 
 def test_an_oversized_file_is_refused_unread(folder: Path) -> None:
     with (folder / "model.onnx").open("wb") as file:
         file.truncate(LARGEST + 1)  # sparse
-    with pytest.raises(UsageError, match="is no file of 1 to"):
+    with pytest.raises(UsageError, match="is not a file of 1 to"):
         OnnxFile(folder / "model.onnx")
     (folder / "model.onnx").unlink()
     (folder / "model.onnx").symlink_to("/dev/zero")
-    with pytest.raises(UsageError, match="is no file of 1 to"):
+    with pytest.raises(UsageError, match="is not a file of 1 to"):
         OnnxFile(folder / "model.onnx")
 
 

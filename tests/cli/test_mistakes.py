@@ -217,5 +217,7 @@ def test_who_gives_check_the_sources_of_ground_is_led_to_ground(option: str, cap
     assert (out, "--cited" in err) == ("", False)
     assert err.startswith(f"redargue: check has no option {option}\n")
     assert "redargue ground --answer FILE --context SOURCES checks a text against given sources" in err
+    assert run(["check", "It opened in 1889. It is long.", "--as", "summary"]) == 2
+    assert "redargue ground --answer FILE --as summary --context DOCUMENT" in capfd.readouterr().err
     assert run(["check", "press-release.docx", "--contex", "sources/"]) == 2  # what neither has is as before
     assert "No such option: --contex" in capfd.readouterr().err

@@ -52,6 +52,15 @@ def test_a_list_of_commands_imports_none_of_them() -> None:
     assert not loaded & {"redargue.assembly", "redargue.run", "redargue.cli.check"}
 
 
+@pytest.mark.parametrize("command", ["check", "ground"])
+def test_the_help_names_every_type_of_document_that_is_read(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "-h"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    begin, end = {"check": ("a document (", ")"), "ground": ("The answer: text, a ", "json file")}[command]
+    named = text.partition(begin)[2].partition(end)[0]
+    assert set("txt md html pdf docx odt rtf xlsx eml".split()) <= set(re.findall(r"\w+", named))
+
+
 @pytest.mark.slow
 def test_the_demo_catches_what_its_source_contradicts_and_names_sentence_and_difference(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -117,7 +117,7 @@ def test_standard_input_and_question_and_answer(
         (["check", "answer.md", "--as", "claims"], "a text whose claims have not been extracted"),
         (["check", "A b c.", "--question", "Which?"], "a claim has no question (--question)"),
         (["check", "A b c.", "--as", "texts"], "did you mean 'text'"),
-        (["check", "A b c.", "--as", "summary"], "redargue ground --context FILE"),
+        (["check", "A b c.", "--as", "summary"], "redargue ground --answer FILE --as summary --context DOCUMENT"),
         (["check", "A b c.", "--as", "qa"], "needs a question"),
         (["check", "A b c.", "--as", "text", "--strict-as-of"], "--as-of 2024-03-31"),
         (["check", "A b c.", "--as", "text", "--labels", "free-text"], "do not say whether"),

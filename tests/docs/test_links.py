@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import redargue
 from support.pages import DOCS, ROOT, pages
 
 _LINK = re.compile(r"(?<!`)\[[^\]\n]+\]\((?P<to>[^)\s]+)\)")
@@ -67,3 +69,10 @@ def test_the_page_on_extensions_names_modules_that_exist() -> None:
     places = re.findall(r"`([a-z_]+/[\w/]*(?:\.py)?)`", page)
     assert places
     assert [place for place in places if not (ROOT / "src" / "redargue" / place).exists()] == []
+
+
+def test_the_reference_of_the_python_interface_has_every_public_name() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\.\. auto\w+:: ([\w.]+)\.(\w+)$", page, re.M)
+    assert sorted(set(redargue.__all__) - {name for _, name in shown}) == []
+    assert [name for module, name in shown if not hasattr(import_module(module), name)] == []

@@ -131,8 +131,9 @@ async def test_a_frozen_memory_recalls_and_keeps_nothing(opened: Opened) -> None
 
 
 async def test_a_memory_that_is_only_read_is_not_made(opened: Opened) -> None:
-    with pytest.raises(UsageError, match="no memory at"):
+    with pytest.raises(UsageError, match="no memory at") as caught:
         opened(mode="frozen")
+    assert "redargue check … --method mermaid --memory" in caught.value.hint  # a method that has one
 
 
 async def test_evidence_of_a_near_duplicate_claim_is_held_back_and_counted(opened: Opened) -> None:

@@ -41,7 +41,7 @@ async def test_without_a_document_every_sentence_is_unchecked(contexts: str | li
 @pytest.mark.anyio
 @pytest.mark.parametrize("contexts", [None, 5])
 async def test_contexts_that_are_no_list_are_a_usage_error(contexts: Any) -> None:
-    with pytest.raises(UsageError, match=f"{contexts} is no list of documents") as refused:
+    with pytest.raises(UsageError, match=f"{contexts} is not a list of documents") as refused:
         await redargue.ground(ANSWER, contexts=contexts)
     assert "[] for none" in refused.value.hint
 

@@ -124,8 +124,8 @@ def check(
         typer.Argument(
             metavar="CLAIM|FILE|URL|-",
             help="A claim; a text (several sentences); a file of claims (csv, tsv, json, jsonl, or txt, one per line); "
-            "a document (txt, md, html, pdf, docx, odt, rtf, eml); the URL of a page, with --fetch; or - for standard "
-            "input.",
+            "a document (txt, md, html, pdf, docx, odt, rtf, xlsx, eml); the URL of a page, with --fetch; or - for "
+            "standard input.",
         ),
     ],
     *,

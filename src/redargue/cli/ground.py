@@ -30,7 +30,8 @@ def ground_answer(
         typer.Option(
             "--answer",
             metavar="TEXT|FILE|-",
-            help="The answer: text, a txt, md, html, pdf, docx, odt, rtf, eml or json file, or - for standard input.",
+            help="The answer: text, a txt, md, html, pdf, docx, odt, rtf, xlsx, eml or json file, or - for standard "
+            "input.",
         ),
     ],
     context: Annotated[

@@ -157,7 +157,9 @@ class RunParameters:
             autocompletion=completion("redargue.methods.base:methods"),
         ),
     ] = ""
-    profile: Annotated[str, option("PROFILE", "Settings to start from: paper or hardened.")] = "hardened"
+    profile: Annotated[
+        str, option("PROFILE", "Settings to start from: hardened, paper, or another that redargue list methods shows.")
+    ] = "hardened"
     model: Models = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""

@@ -146,7 +146,7 @@ class SqliteMemory(Database):
 
     noun: ClassVar[str] = "memory"
     option: ClassVar[str] = "--memory"
-    create_command: ClassVar[str] = "redargue check … --memory"
+    create_command: ClassVar[str] = "redargue check … --method mermaid --memory"
     application: ClassVar[int] = 0x52444D45  # "RDME"
     schema: ClassVar[int] = MEMORY_TABLES
     tables: ClassVar[str] = TABLES.strip().format(

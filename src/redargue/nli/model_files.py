@@ -109,7 +109,7 @@ def _require_contained(path: Path) -> None:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size < LARGEST:
-            what = f"the model {str(path)!r} is no file of 1 to {LARGEST:,} bytes"
+            what = f"the model {str(path)!r} is not a file of 1 to {LARGEST:,} bytes"
             raise UsageError(what, hint="weights of larger models are in further files")
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             named = sorted(set(_named_files(data)))
@@ -121,7 +121,7 @@ def _require_contained(path: Path) -> None:
     for name in named:
         if not _is_inside(folder, name):
             raise UsageError(
-                f"the model {str(path)!r} names {name[:200]!r} for its weights, which is no file in its folder",
+                f"the model {str(path)!r} names {name[:200]!r} for its weights, which is not a file in its folder",
                 hint=HINT,
             )
 
@@ -168,7 +168,7 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, i
             case 5:
                 start += 4
             case wire:
-                raise ValueError(f"it is no ONNX file (wire type {wire})")
+                raise ValueError(f"it is not an ONNX file (wire type {wire})")
         if start > end:
             raise ValueError("it is truncated")
 
@@ -181,4 +181,4 @@ def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    raise ValueError("it is no ONNX file")
+    raise ValueError("it is not an ONNX file")

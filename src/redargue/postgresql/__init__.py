@@ -171,7 +171,7 @@ class PostgresMemory:
         self._server = PostgresqlServer(url, schema=SCHEMA_NAME, what="memory", option="--memory", failure=CorpusError)
         self._place = self._server.place
         meta = {"embedder": embedder, "schema": str(MEMORY_TABLES), **dict(META)}
-        hint = "the first run that stores evidence creates it: redargue check … --memory"
+        hint = "the first run that stores evidence creates it: redargue check … --method mermaid --memory"
         self._connection, stored = self._server.open(TABLES, meta, make=write, lock=WRITE_LOCK, hint=hint)
         if stored["embedder"] != embedder:
             self.close()

@@ -207,7 +207,7 @@ def check_options(text: Text, spec: RunSpec, documents: Sequence[Passage] | None
         what = f"the labels {labels.name!r} do not say whether a claim is supported or refuted"
         raise UsageError(what, where="--labels", hint="use labels that do, such as fever or two")
     if documents is None and text.kind == "summary":
-        hint = "redargue ground --context FILE"
+        hint = "redargue ground --answer FILE --as summary --context DOCUMENT"
         raise UsageError("a summary is checked against its document", where="--context", hint=hint)
     if documents is not None and not any(document.text.strip() for document in documents):
         hint = "pass one: --context FILE, or contexts=[…]"
@@ -397,7 +397,7 @@ def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Pass
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
     if not isinstance(contexts, Iterable):
         hint = "give a list of documents: contexts=['the text of a document']; [] for none"
-        raise UsageError(f"{contexts!r:.60} is no list of documents", where="contexts", hint=hint)
+        raise UsageError(f"{contexts!r:.60} is not a list of documents", where="contexts", hint=hint)
     given = [contexts] if isinstance(contexts, str | Passage) else contexts
     return [_document(document, number) for number, document in enumerate(given, 1)]
 

@@ -181,6 +181,8 @@ def test_a_version_is_not_replaced_and_a_missing_one_is_named(folder: Path, stor
     with pytest.raises(UsageError, match="no corpus"):
         save(store, "early")
     run("sync", folder, "--store", store)
+    with pytest.raises(UsageError, match=f"save one: redargue corpus save NAME --store {store}"):
+        restore(store, "one")
     save(store, "one")
     with pytest.raises(UsageError, match="there is a version 'one'"):
         save(store, "one")

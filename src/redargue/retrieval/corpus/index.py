@@ -148,7 +148,8 @@ def sync_folder(
     corpus has documents of it, or has an id that a document from elsewhere has.
     """
     if not folder.is_dir():
-        raise UsageError(f"no folder {str(folder)!r}", hint=f"to remove its documents: redargue corpus rm {folder}")
+        hint = f"to remove its documents: redargue corpus rm {folder}, with the same --store"
+        raise UsageError(f"no folder {str(folder)!r}", hint=hint)
     root = Path(os.path.abspath(folder))
     known = {entry.id: entry.path for entry in corpus.documents()}
     mine = {id_ for id_, path in known.items() if path and Path(path).is_relative_to(root)}
@@ -239,7 +240,8 @@ def restore(store: Path, name: str) -> str:
     """Replaces a corpus's content by a version's, in one step for its readers; the revision."""
     path = _path(store, name)
     if not path.exists():
-        hint = did_you_mean(name, [version.name for version in versions(store)])
+        saved = [version.name for version in versions(store)]
+        hint = did_you_mean(name, saved) if saved else f"save one: redargue corpus save NAME --store {store}"
         raise UsageError(f"no version {name!r} of {str(store)!r}", hint=hint)
     with SqliteCorpus(path) as version, SqliteCorpus(store, write=True) as corpus:
         corpus.require_complete()

@@ -254,7 +254,7 @@ _REASON_WORDS: dict[str, str] = {
     "search_failed": "the search failed",
     "no_answer": "the reader gave no answer",
     "fragment": "headings, labels or fragments that may state something",
-    "structured": "values of a JSON answer that are no text",
+    "structured": "values of a JSON answer that are not text",
     "too_long": "the answer is too long",
     "unreadable_answer": "the answer could not be read",
     "not_read": "a part of the answer is not text",
