@@ -227,6 +227,8 @@ class RequestRules:
             UsageError: ``where`` is the field of the request that cannot be carried out or is not allowed.
         """
         spec = self.spec_for(request, tools=tools)
+        if request.contexts is not None and tools is None:  # they are the only evidence, whatever else is searched
+            spec = spec.updated(tools=None)
         if request.corpus:
             spec = spec.updated(store=self._store(request.corpus))
         if request.claim is not None:
