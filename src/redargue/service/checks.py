@@ -129,6 +129,7 @@ class _Active:
     entry: CheckEntry
     folder: Path
     calls: int = 1  # the most that it may make, where its key has a budget
+    is_paid: bool = False  # from the budget of a day
     state: State = "queued"
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
@@ -259,9 +260,10 @@ class CheckStore:
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
         calls = 1
         if self._budgets:
-            others = [each.calls for each in self._active.values() if each.entry.owner == owner]
-            calls = prepared.most_calls() if self._budgets.of(owner) else 1
-            self._budgets.require(owner, others, calls)
+            others = [each for each in self._active.values() if each.entry.owner == owner]
+            calls = prepared.most_calls if self._budgets.of(owner) else 1
+            begun = sum(each.is_paid for each in others)
+            self._budgets.require(owner, [each.calls for each in others], calls, begun=begun)
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
@@ -524,6 +526,7 @@ class CheckStore:
         spec, parts = with_workspace(prepared.spec, owner), self.parts
         if self._budgets:
             parts = replace(parts, budget=self._budgets.of_check(owner, spec.budget))
+            active.is_paid = True
         listeners, documents = [active.ring, *self._listeners()], request.documents
         record: dict[str, Any] = {"folder": active.folder, "origin": request.origin}
         if documents is None:

@@ -192,7 +192,7 @@ class DayBudget(Budget):
         if any(getattr(self.spent, unit) >= limit / 2 for unit, limit in self.limits.items()):
             self._refused = bound
 
-    def is_spent(self, active: Sequence[int] = (), calls: int = 1) -> bool:
+    def is_spent(self, active: Sequence[int] = (), calls: int = 1, begun: int | None = None) -> bool:
         """Whether a further check would find nothing left once the active ones have cost what the others did.
 
         Before any has ended, they and the further one are taken to cost as many calls as they may.
@@ -200,9 +200,10 @@ class DayBudget(Budget):
         Args:
             active: the most calls of each.
             calls: the most of the further one, which counts beside active ones only.
+            begun: how many of the active ones do not wait any more; None for all.
         """
         spent = self.spent
-        if ended := max(0, self.checks - len(active)):
+        if ended := max(0, self.checks - (len(active) if begun is None else begun)):
             share = len(active) / ended
             expected = Cost(
                 int(spent.calls * share), int(spent.tokens * share), spent.usd * share, int(spent.searches * share)
@@ -284,13 +285,13 @@ class DayBudgets:
             budgets[owner] = DayBudget.parse(limit)
         return budgets[owner]
 
-    def require(self, owner: str, active: Sequence[int] = (), calls: int = 1) -> None:
+    def require(self, owner: str, active: Sequence[int] = (), calls: int = 1, *, begun: int | None = None) -> None:
         """Raises BudgetReached if nothing is left today, or nothing will be after the owner's active checks.
 
         Arguments are those of :meth:`DayBudget.is_spent`.
         """
         budget = self.of(owner)
-        if budget and budget.is_spent(active, calls):
+        if budget and budget.is_spent(active, calls, begun):
             if active and not budget.is_spent():
                 sent = counted(len(active), "check")
                 what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
