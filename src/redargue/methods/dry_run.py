@@ -215,11 +215,12 @@ async def _verified(
     try:
         if together:
             run.opening, *_ = await method.read_ahead((claim,) * together, run)
-        ahead = Counter(counted.asked), Counter(counted.searches)
+        all_counts: tuple[Counter[Any], ...] = (counted.asked, counted.searches)
+        ahead = [Counter(counts) for counts in all_counts]
         verdict = await method.verify(claim, run)
         if method.settings.profile == "hardened":
             await read_again(deciding(verdict), claim, run, None)
-        for counts, before in zip((counted.asked, counted.searches), ahead, strict=True):
+        for counts, before in zip(all_counts, ahead, strict=True):
             for name in counts:  # each of the others costs the same after what was read ahead
                 counts[name] += max(0, together - 1) * (counts[name] - before[name])
     except RedargueError as error:
