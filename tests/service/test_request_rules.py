@@ -23,7 +23,7 @@ from redargue.service.context import ServiceSettings
 from redargue.service.keys import Keys
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
-from redargue.service.rules import CheckRequest, RequestRules
+from redargue.service.rules import CheckRequest, ContextDocument, RequestRules
 from redargue.spec import RunSpec
 from service.test_http import client, problem
 from support.serving import service_parts
@@ -136,6 +136,14 @@ async def test_documents_are_searched_as_documents_whatever_the_service_searches
     assert text["result"]["usage"]["by_tool"] == ground["usage"]["by_tool"] == {"corpus": 1}
     kept = rules.prepare(CheckRequest(text=CLAIM["claim"], **asked), tools=("wikipedia",))
     assert kept.spec.tools == ("wikipedia",)  # a check of an earlier version is resumed as it began
+
+
+@pytest.mark.parametrize("asked", [{"claim": "Bees have six legs."}, {"text": "Bees have six legs."}], ids=str)
+def test_the_name_of_a_file_is_not_its_text(asked: dict[str, str]) -> None:
+    request = CheckRequest(**asked, contexts=("Bees are insects.", ContextDocument(text="a"), "bees.txt"))
+    with pytest.raises(UsageError, match=r"context 3 is the name of a file, not its text: 'bees.txt'") as raised:
+        RequestRules(RunSpec()).prepare(request)
+    assert raised.value.where == "contexts"
 
 
 @pytest.mark.anyio

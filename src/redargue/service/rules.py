@@ -36,7 +36,7 @@ from redargue.tasks.base import AnyTask
 from redargue.tasks.extract import BLOCK
 from redargue.text.extract import extraction_tasks
 from redargue.text.segment import Kind, Text, sentences_of, text_of
-from redargue.text.verification import check_options
+from redargue.text.verification import check_options, documents_of
 
 CLAIM_LENGTH = 10_000  # characters
 TEXT_LENGTH = 100_000  # characters
@@ -243,6 +243,8 @@ class RequestRules:
             spec = spec.updated(tools=None)
         if request.corpus:
             spec = spec.updated(store=self._store(request.corpus))
+        with _field("contexts"):  # a text may be the name of a file
+            documents_of(each if isinstance(each, str) else Passage(text=each.text) for each in request.contexts or ())
         if request.claim is not None:
             with _field("claim"):
                 return PreparedRequest(spec=spec, claim=spec.claim(request.claim), text=None, has_documents=given)
