@@ -299,8 +299,9 @@ async def test_a_folder_that_someone_else_may_have_filled_starts_no_check() -> N
 async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the_day() -> None:
     """Two checks have cost 5 calls each; what is left pays for two more, and a third would find nothing."""
     budgets = DayBudgets(lambda owner: "20calls")
-    for _ in range(4):
-        assert isinstance(budgets.of_check("a", None), KeyBudget)
+    assert isinstance(budgets.of_check("a", None), KeyBudget)
+    for _ in range(2):
+        budgets.note_end("a")
     day = budgets.of("a")
     assert day
     day.recall(Cost(calls=10))
@@ -316,14 +317,14 @@ async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the
 async def test_checks_that_wait_cost_what_those_before_did() -> None:
     """Three have cost 5 calls each: of 60 calls, nine more are paid, although none of those that wait has begun."""
     budgets = DayBudgets(lambda owner: "60calls")
-    for _ in range(4):
-        budgets.of_check("a", None)
+    for _ in range(3):
+        budgets.note_end("a")
     day = budgets.of("a")
     assert day
     day.recall(Cost(calls=15))
-    budgets.require("a", [23] * 8, 23, begun=1)
+    budgets.require("a", [23] * 8, 23)
     with pytest.raises(BudgetReached, match="9 checks that you have sent may spend the rest"):
-        budgets.require("a", [23] * 9, 23, begun=1)
+        budgets.require("a", [23] * 9, 23)
 
 
 @pytest.mark.slow

@@ -85,6 +85,7 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
         text = await prepare(prepared.text, spec, parts, documents=documents)
         with text.verifier() as verifier:
             verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
+    budgets.note_end(caller.owner)
     found = text.report(verdicts)
     note("", str(found.outcome))
     return GroundAnswer(**dict(found))
@@ -158,6 +159,7 @@ async def promptfoo(
     if shared.backend:
         options["backend"] = shared.backend
     grounding = await _grounded(request, context, options)
+    budgets.note_end(caller.owner)
     tally: ProxyTally = http.app.state.tally
     tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
     return PromptfooGrade.model_validate(grade(grounding, min_supported))

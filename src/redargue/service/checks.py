@@ -260,10 +260,9 @@ class CheckStore:
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
         calls = 1
         if self._budgets:
-            others = [each for each in self._active.values() if each.entry.owner == owner]
+            others = [each.calls for each in self._active.values() if each.entry.owner == owner]
             calls = prepared.most_calls if self._budgets.of(owner) else 1
-            begun = sum(each.is_paid for each in others)
-            self._budgets.require(owner, [each.calls for each in others], calls, begun=begun)
+            self._budgets.require(owner, others, calls)
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
@@ -551,6 +550,8 @@ class CheckStore:
         # If the process is killed before there is room for this, the check is resumed.
         self._late.write(active.folder / ENTRY_FILE, text_of_entry(active.entry))
         self._active.pop(active.folder.name, None)
+        if self._budgets and active.is_paid:
+            self._budgets.note_end(active.entry.owner)
         self._finished(active.entry)
         seconds = (changes["ended"] - active.entry.created).total_seconds()
         outcome = ending.outcome or ending.state

@@ -184,7 +184,7 @@ def _spent_today() -> BudgetReached:
 class DayBudget(Budget):
     """The budget of a key and day."""
 
-    checks = 0  # that it pays for or has paid for
+    checks = 0  # that it has paid for
     _refused = _LEAST  # the last call that no longer fitted
 
     def refuse(self, bound: Cost) -> None:
@@ -192,7 +192,7 @@ class DayBudget(Budget):
         if any(getattr(self.spent, unit) >= limit / 2 for unit, limit in self.limits.items()):
             self._refused = bound
 
-    def is_spent(self, active: Sequence[int] = (), calls: int = 1, begun: int | None = None) -> bool:
+    def is_spent(self, active: Sequence[int] = (), calls: int = 1) -> bool:
         """Whether a further check would find nothing left once the active ones have cost what the others did.
 
         Before any has ended, they and the further one are taken to cost as many calls as they may.
@@ -200,11 +200,10 @@ class DayBudget(Budget):
         Args:
             active: the most calls of each.
             calls: the most of the further one, which counts beside active ones only.
-            begun: how many of the active ones do not wait any more; None for all.
         """
         spent = self.spent
-        if ended := max(0, self.checks - (len(active) if begun is None else begun)):
-            share = len(active) / ended
+        if self.checks:
+            share = len(active) / self.checks
             expected = Cost(
                 int(spent.calls * share), int(spent.tokens * share), spent.usd * share, int(spent.searches * share)
             )
@@ -285,13 +284,13 @@ class DayBudgets:
             budgets[owner] = DayBudget.parse(limit)
         return budgets[owner]
 
-    def require(self, owner: str, active: Sequence[int] = (), calls: int = 1, *, begun: int | None = None) -> None:
+    def require(self, owner: str, active: Sequence[int] = (), calls: int = 1) -> None:
         """Raises BudgetReached if nothing is left today, or nothing will be after the owner's active checks.
 
         Arguments are those of :meth:`DayBudget.is_spent`.
         """
         budget = self.of(owner)
-        if budget and budget.is_spent(active, calls, begun):
+        if budget and budget.is_spent(active, calls):
             if active and not budget.is_spent():
                 sent = counted(len(active), "check")
                 what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
@@ -325,5 +324,9 @@ class DayBudgets:
         mine = Budget.parse(own) if own else None
         if not (day := self.of(owner)):
             return mine
-        day.checks += 1
         return KeyBudget(day, mine)
+
+    def note_end(self, owner: str) -> None:
+        """Counts a check that was paid; what those before have cost is expected of further ones."""
+        if day := self.of(owner):
+            day.checks += 1
