@@ -393,7 +393,7 @@ def without_check(
 _FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IGNORECASE)
 
 
-def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Passage]:
+def documents_of(contexts: str | Passage | Iterable[str | Passage]) -> list[Passage]:
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
     if not isinstance(contexts, Iterable):
         hint = "give a list of documents: contexts=['the text of a document']; [] for none"

@@ -430,6 +430,7 @@ async def test_a_language_model_reads_an_answer_in_one_pass_unless_a_method_is_n
 
 async def test_a_grounder_reads_answers_in_one_pass_and_a_claim_once(server: Loopback) -> None:
     with Grounder([TWO], model="for-m") as grounder:
+        assert repr(grounder) == "<Grounder 1 document, one-pass>"
         report = await grounder.ground(TWO)
         verdict = await grounder.verify(report.claims[0].verdict.claim)
     asked = Counter(each.body["response_format"]["json_schema"]["name"] for each in server.requests)
