@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from pypdf import PdfReader
 
 
-_FRONT = re.compile(r"\A---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n)*)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_FRONT = re.compile(  # not what a text has between two rules
+    r"\A---[ \t]*\n(?=(?:[a-z_][\w.-]*|Title|Date|Author):\s)"
+    r"(?P<fields>(?:(?:[\w.-]+:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|[#\]}].*|[ \t]*)\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
 _FIELD = re.compile(r"^(?P<name>[A-Za-z_][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*$", re.MULTILINE)
 _NAMES = {"title": "title", "date": "published", "published": "published", "url": "url", "publisher": "publisher"}
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
