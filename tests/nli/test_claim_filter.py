@@ -20,6 +20,7 @@ LINES = Path(__file__).with_name("claim_lines.txt")
     [
         ("However, the bridge was opened in 1889.", "The bridge was opened in 1889."),
         ("Yes, in fact, **Bees** are insects.", "Bees are insects."),
+        ("The *bridge* was opened in _1889_.", "The bridge was opened in 1889."),
         ("I think that the Moon orbits the Earth.", "The Moon orbits the Earth."),
         ("It is important to note that bees sting people.", "Bees sting people."),
         ("As of my knowledge cutoff in 2021, the band had four albums.", "The band had four albums."),
@@ -36,7 +37,7 @@ LINES = Path(__file__).with_name("claim_lines.txt")
         ("Sure 😀! The bridge was opened in 1889 🌉.", "The bridge was opened in 1889."),
         ("In Document 2, it is stated that bees are insects.", "Bees are insects."),
         ("Bees are insects, as stated in the provided text.", "Bees are insects."),
-        ("* *Bees* are insects [1][2, 3].", "*Bees* are insects."),
+        ("* *Bees* are insects [1][2, 3].", "Bees are insects."),
         ("Bees are insects【4:0†source】.", "Bees are insects."),
         ("Bees [^1] are insects (Source: Document 1, p. 3).", "Bees are insects."),
         ("According to [2], bees are [insects](https://bees.example/) [doc 1, doc 2].", "Bees are insects."),
