@@ -20,6 +20,12 @@ LINES = Path(__file__).with_name("claim_lines.txt")
     [
         ("However, the bridge was opened in 1889.", "The bridge was opened in 1889."),
         ("Yes, in fact, **Bees** are insects.", "Bees are insects."),
+        ("It was opened in 1889 [1](https://a.org/b_(c)) and is old [2].", "It was opened in 1889 and is old."),
+        ("The [bridge](https://a.org/b_(c)) has [23] arches.", "The bridge has 23 arches."),
+        ("The bridge carried [60,000] people on [12] May.", "The bridge carried 60,000 people on 12 May."),
+        ("The share of cars rose to [54](https://a.org)%.", "The share of cars rose to 54%."),
+        ("Smith [3] showed that bees are insects.", "Smith showed that bees are insects."),
+        ("“The share of women rose to 45%.”", "“The share of women rose to 45%.”"),
         ("The *bridge* was opened in _1889_.", "The bridge was opened in 1889."),
         ("I think that the Moon orbits the Earth.", "The Moon orbits the Earth."),
         ("It is important to note that bees sting people.", "Bees sting people."),

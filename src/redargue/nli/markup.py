@@ -33,7 +33,7 @@ _LABELLED = re.compile(  # a caption's label
     re.IGNORECASE,
 )
 _IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)(?:\]\((?P<to>[^()]*)\)?|\]\[[^\[\]]*\]|\]|\Z)")
-_TARGET = re.compile(r"\]\(\s*[^\s()\"']*(?:\s+(?P<title>[\"'(][^)]{0,2000}))?(?:\)|\Z)")
+_TARGET = re.compile(r"\]\(\s*[^\s()\"']*(?:\([^\s()]*\)[^\s()\"']*)*(?:\s+(?P<title>[\"'(][^)]{0,2000}))?(?:\)|\Z)")
 _ENDED = "\0"  # where the words of a link end; a text has no such character
 _LINKED = re.compile(rf"\[([^\[\]]*){_ENDED}|{_ENDED}")
 _REFERENCE = re.compile(r"^[ \t]*\[[^\[\]^]+\]:[ \t]*\S+(?:[ \t]+(?P<title>[\"'(].*))?$", re.MULTILINE)
