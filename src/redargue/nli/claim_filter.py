@@ -300,13 +300,13 @@ def _without_marks(text: str) -> str:
     """The text without what refers to a source; a figure in brackets stays: "It has [23] stops."."""
 
     def read(mark: re.Match[str]) -> str:
-        figure = mark["space"] and not mark["more"] and _is_counted(text[: mark.start()], text[mark.end() :])
+        figure = mark["space"] and not mark["more"] and is_counted(text[: mark.start()], text[mark.end() :])
         return f" {mark['number']}" if figure else ""
 
     return _MARK.sub("", _NUMBERED_MARK.sub(read, text))
 
 
-def _is_counted(before: str, after: str) -> bool:
+def is_counted(before: str, after: str) -> bool:
     """Whether what is between two texts is a figure, and not the number of a source."""
     if _BEFORE_A_FIGURE.search(before[-20:]):
         return True
