@@ -39,7 +39,7 @@ def label_of(verdict: Verdict | None) -> str:
 
 def confidence_text(verdict: Verdict) -> str:
     """The confidence in a label; empty where the claim was not checked."""
-    if verdict.unchecked:
+    if verdict.unchecked or verdict.error:
         return ""
     if verdict.confidence is None:
         return "confidence not calibrated"
