@@ -169,7 +169,8 @@ def sync_folder(
     for _ in entering():  # before anything is changed
         pass
     lost = {place for error in unreadable for place in (error.where, error.where.rpartition(":")[0])}
-    kept = {id_ for id_ in mine - set(seen) if known[id_] in lost}  # the file exists, but cannot be read
+    places = {id_: {known[id_], *map(str, Path(known[id_]).parents)} for id_ in mine - set(seen)}
+    kept = {id_ for id_, own in places.items() if lost & own}  # the file or its folder exists, but cannot be read
     removed = mine - set(seen) - kept
     if not seen and mine and not empty:
         what = f"{str(folder)!r} has no document that can be read, and the corpus has {len(mine):,} of it"
@@ -239,7 +240,8 @@ def restore(store: Path, name: str) -> str:
     """Replaces a corpus's content by a version's, in one step for its readers; the revision."""
     path = _path(store, name)
     if not path.exists():
-        hint = did_you_mean(name, [version.name for version in versions(store)])
+        known = [version.name for version in versions(store)]
+        hint = did_you_mean(name, known) if known else "save one: redargue corpus save NAME"
         raise UsageError(f"no version {name!r} of {str(store)!r}", hint=hint)
     with SqliteCorpus(path) as version, SqliteCorpus(store, write=True) as corpus:
         corpus.require_complete()
