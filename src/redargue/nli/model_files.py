@@ -20,8 +20,8 @@ from redargue.errors import RedargueError, UsageError
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
     """Arrays of these names from a bundled ``.npz`` file; raises UsageError where the installation is damaged."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in names}
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in names}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         hint = "reinstall redargue: its wheel contains the file"
         raise UsageError(f"{str(path)!r} cannot be read: {error}", hint=hint) from None
