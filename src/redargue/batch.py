@@ -6,8 +6,9 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +22,8 @@ from redargue.errors import RecordError, RedargueError
 from redargue.evidence import Gap, Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.inputs.claims import ClaimRow, RefusedRow
+from redargue.runs.budget import CountedBudget, cost_of_event
+from redargue.runs.record import DRAFT, read_events
 from redargue.sanitize import csv_cell
 from redargue.text import Report, unchecked_reasons
 from redargue.text.verification import ground
@@ -33,7 +36,8 @@ FOLDER = "answers"
 async def check_row(row: ClaimRow, verifier: Verifier, folder: Path, *, concurrency: int) -> Report | ErrorInfo | None:
     """The report on a row's answer, from the batch's budget, or why there is none; None for a row without an answer.
 
-    ``folder`` is the batch's. Labels that do not say whether a claim is supported or refuted have no report either.
+    ``folder`` is the batch's; its budget has counted what is recorded there (:func:`count_answers`). Labels that do not
+    say whether a claim is supported or refuted have no report either.
     """
     meanings = {label.meaning for label in row.claim.labels.labels}
     if row.answer is None or not {Meaning.SUPPORTED, Meaning.REFUTED} <= meanings:
@@ -43,16 +47,29 @@ async def check_row(row: ClaimRow, verifier: Verifier, folder: Path, *, concurre
             row.answer,
             contexts=row.documents,
             spec=verifier.spec.updated(labels=row.claim.labels, as_of=row.claim.as_of),
-            folder=folder / FOLDER / f"{row.number:06}",
+            folder=_folder_of(row, folder),
             concurrency=concurrency,
             backend=verifier.backend,
-            budget=verifier.budget,
+            budget=CountedBudget(verifier.budget),
             prices=verifier.prices,
             transport=verifier.transport,
             clock=verifier.clock,
         )
     except RedargueError as error:
         return ErrorInfo.of(error)
+
+
+def count_answers(rows: Sequence[ClaimRow], verifier: Verifier, folder: Path) -> None:
+    """Counts what the recorded answers of a batch have cost, before anything else is paid from its budget."""
+    for row in rows if verifier.budget.limits else ():
+        answer = _folder_of(row, folder)
+        with suppress(RecordError):  # said when the row is checked
+            for event in chain(read_events(answer), read_events(answer / DRAFT)):
+                verifier.budget.recall(cost_of_event(event, lambda tool: False))  # contexts are no search
+
+
+def _folder_of(row: ClaimRow, folder: Path) -> Path:
+    return folder / FOLDER / f"{row.number:06}"
 
 
 # Running totals of a batch.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import gzip
 import json
@@ -10,13 +11,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redargue.batch import COLUMNS, Tally
+from redargue.batch import COLUMNS, Tally, check_row, count_answers
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
 from redargue.cli.output import JsonLines
@@ -24,9 +26,15 @@ from redargue.errors import UsageError
 from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
 from redargue.inputs.claims import ClaimRow, read_mapping, read_rows
+from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import read_events
 from redargue.sanitize import csv_cell
+from redargue.spec import RunSpec
+from redargue.text import Report
+from redargue.text.segment import Text
+from redargue.text.verification import with_documents
 from redargue.verdicts import ErrorInfo, Usage, Verdict
+from redargue.verifier import Verifier
 
 OPTIONS = ["--store", "starter", "--method", "tool-mad", "--rounds", "1"]
 DEADLINE = 120.0
@@ -245,6 +253,21 @@ def test_an_answer_is_verified_claim_by_claim_beside_its_whole_and_resumed(
     assert {line["answer_error"]["type"] for line in lines(tmp_path / "cut") if "answer_error" in line} <= {
         "BudgetReached"
     }
+
+
+@pytest.mark.slow
+def test_what_recorded_answers_have_cost_is_counted_once_and_before_anything_else(tmp_path: Path) -> None:
+    text = Text(text="The lighthouse at Cape Ansel was first lit in 1871. The museum is open.")
+    row = ClaimRow(1, Claim(text="It was lit in 1871."), contexts=("The lighthouse was lit in 1871.",), answer=text)
+    spec, parts = with_documents(RunSpec(method="single-reader"), [row.documents])
+    budgets = [Budget(50), Budget(50)]
+    for budget in budgets:
+        with Verifier(spec, parts=replace(parts, budget=budget)) as verifier:
+            count_answers([row], verifier, tmp_path)
+            assert budget.spent == (Cost() if budget is budgets[0] else budgets[0].spent)
+            assert isinstance(asyncio.run(check_row(row, verifier, tmp_path, concurrency=2)), Report)
+    assert budgets[0].spent == budgets[1].spent
+    assert budgets[0].spent.calls == 3
 
 
 def test_lines_are_printed_in_the_order_of_the_input_if_asked(capsys: pytest.CaptureFixture[str]) -> None:

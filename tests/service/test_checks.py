@@ -28,6 +28,7 @@ from redargue.service.problems import UnknownCheck
 from redargue.service.rules import CheckRequest, RequestRules
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
+from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
 from support.reported import run_of
@@ -41,7 +42,10 @@ class Gate(ScriptedBackend):
     """A scripted backend that answers so many calls, and the rest when it is opened."""
 
     def __init__(self, calls: int = 1_000) -> None:
-        super().__init__(script(AnswerClaim=answer("SUPPORTS"), CheckStatements=checked(0, 0)))
+        def first(task: ExtractClaims, call: Call) -> ExtractedClaims:
+            return ExtractedClaims(claims=(ExtractedClaim(sentence=1, claim=task.sentences[0]),))
+
+        super().__init__(script(AnswerClaim=answer("SUPPORTS"), CheckStatements=checked(0, 0)) | {ExtractClaims: first})
         self.left, self.open, self.reached = calls, asyncio.Event(), asyncio.Event()
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
@@ -137,6 +141,19 @@ async def test_a_cancelled_check_keeps_its_events_and_an_erased_one_nothing() ->
         assert not check.folder.exists()
         with pytest.raises(UnknownCheck):
             made.get(check.id)
+
+
+@pytest.mark.parametrize("calls", [1, 3, 5])
+async def test_a_text_that_is_cancelled_has_cost_what_it_was_answered(calls: int) -> None:
+    sentences = [f"Number {at} is a number." for at in range(22)]  # read in two calls
+    async with store(gate := Gate(calls)) as made:
+        check = made.submit(CheckRequest(text=" ".join(sentences)))
+        await gate.reached.wait()
+        cancelled = await made.cancel(check.id)
+        assert cancelled.usage
+        assert cancelled.usage.calls == calls
+        await made.erase(check.id)
+        assert not check.folder.exists()
 
 
 async def test_several_requests_erase_a_check_together() -> None:

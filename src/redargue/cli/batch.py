@@ -15,7 +15,7 @@ from typing import Annotated, Protocol
 import typer
 
 from redargue.assembly import Parts
-from redargue.batch import Tally, VerdictFiles, check_row
+from redargue.batch import Tally, VerdictFiles, check_row, count_answers
 from redargue.claims import Claim
 from redargue.cli import parameters
 from redargue.cli.arguments import checked_rows
@@ -185,6 +185,7 @@ def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concur
 
     try:
         with Verifier(spec, parts=parts, folder=batch.folder, claims=claims) as verifier:
+            count_answers(batch.rows, verifier, batch.folder)
             known = verifier.record.finished_items() if verifier.record else frozenset()
             quiet, clock = batch.options.quiet, verifier.clock
             shown = Progress(tally, len(claims), clock=clock, known=len(known), quiet=quiet)

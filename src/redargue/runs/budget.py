@@ -155,6 +155,23 @@ class Budget:
         return ""
 
 
+class CountedBudget(Budget):
+    """A view of a budget that has counted all earlier attempts already."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(**budget.limits)
+        self._counts = budget
+
+    async def reserve(self, bound: Cost) -> None:
+        await self._counts.reserve(bound)
+
+    def settle(self, bound: Cost, actual: Cost) -> None:
+        self._counts.settle(bound, actual)
+
+    def recall(self, cost: Cost) -> None:
+        """Does nothing."""
+
+
 @dataclass
 class Receipt:
     """The actual cost of one request.

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -24,11 +25,11 @@ from redargue.concurrency import Busy
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import Event
 from redargue.files import make_folder
-from redargue.reports import RUN, CheckResult, SingleRun, load_run, result_of
+from redargue.reports import RUN, CheckResult, load_run, result_of
 from redargue.runs.budget import UsageCounter
-from redargue.runs.folders import RecordedRun, began, read_run, remove_run, runs_folder
+from redargue.runs.folders import RecordedRun, began, is_begun, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
-from redargue.runs.record import new_run_folder, read_events, writing
+from redargue.runs.record import DRAFT, new_run_folder, read_events, writing
 from redargue.service.entries import (
     ENDED,
     ENTRY_FILE,
@@ -582,12 +583,12 @@ def _failed(folder: Path, error: RedargueError) -> _Ending:
 
 def _spent(folder: Path) -> Usage | None:
     """What was paid for a check without a verdict, which its owner's budget of the day counts after a restart."""
+    draft = folder / DRAFT
     try:
-        run = SingleRun(folder, load_manifest(folder), {})
-        counter = UsageCounter(run.manifest.priced)
-        for event in read_events(folder):
+        counter = UsageCounter(load_manifest(folder if is_begun(folder) else draft).priced)
+        for event in chain(read_events(folder), read_events(draft)):
             counter.count(event)
-        return total_usage([counter.usage(), *run.usages])
+        return counter.usage()
     except (RecordError, OSError):
         return None
 

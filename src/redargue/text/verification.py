@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
@@ -32,6 +31,7 @@ from redargue.run import Run
 from redargue.runs.manifest import Origin, read_description
 from redargue.runs.record import DRAFT, Record, read_events, remove_record
 from redargue.spec import RunSpec
+from redargue.tasks.base import Profile
 from redargue.tasks.judge import Openings, openings_of
 from redargue.text import CheckedClaim, Outcome, Report, build_report
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
@@ -124,34 +124,23 @@ async def prepare(
             first.count_unfinished([0])
         run = extraction_run(first, {**spec.models, **models})
         async with first.transport:
-            with _asked_again_if_unreadable(run):
-                profile = first.method.settings.profile
-                extraction = known.extraction if known else await extract(text, run, profile=profile)
+            extraction = known.extraction if known else await _extracted(text, run, first.method.settings.profile)
             claims = claims_of(extraction.claims, spec, text.context if text.kind == "dialogue" else "")
             if documents is not None:
                 evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
                 parts = replace(parts, evidence=evidence)
                 if together:
                     openings = known.openings if known else await _read_ahead(first.method, claims, evidence, run)
-    return PreparedText(
-        text,
-        extraction,
-        claims,
-        known.usage if known else run.whole_usage(),
-        spec,
-        replace(parts, backend=first.backend, transport=first.transport, budget=first.budget),
-        folder,
-        models,
-        openings,
-        origin or Origin(),
-    )
+    spent = known.usage if known else run.whole_usage()
+    parts = replace(parts, backend=first.backend, transport=first.transport, budget=first.budget)
+    origin = origin or Origin()
+    return PreparedText(text, extraction, claims, spent, spec, parts, folder, models, openings, origin)
 
 
-@contextmanager
-def _asked_again_if_unreadable(run: Run) -> Iterator[None]:
-    """Records that an unreadable reply ended the extraction: unless it has ended, a resumed one recalls the reply."""
+async def _extracted(text: Text, run: Run, profile: Profile) -> Extraction:
+    """As :func:`extract`; records that an unreadable reply ended it: a resumed run then asks again."""
     try:
-        yield
+        return await extract(text, run, profile=profile)
     except BadReply as error:
         failed = Verdict(claim=Claim(text="the extraction of claims"), label=None, error=ErrorInfo.of(error))
         run.emit(ClaimEnded(verdict=failed))
