@@ -199,7 +199,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         else:
             turns = self.run.opening and await self.found_again(self.run.opening, first, second)
         if not turns:
-            return await self.go_on((), ("no reading of it could be read",))
+            return await self.go_on((), ("there is no reading of it",))
         for turn in turns:
             self.answered(turn.agent, turn.answer, round_=1, passages=turn.passages)
         labels = tuple(turn.answer.label for turn in turns)
