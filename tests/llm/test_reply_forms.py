@@ -139,6 +139,16 @@ def test_a_quotation_is_found_in_the_form_in_which_it_is_given(given: Any) -> No
     assert why_unquoted(answer.quotes, (PASSAGE,)) == ""
 
 
+@pytest.mark.parametrize("marks", ["„%s“", "„%s”", "« %s »", "»%s«", "“%s”"])
+def test_quotation_marks_of_several_languages_are_read_in_running_text(marks: str) -> None:
+    task = AnswerClaim(claim=CLAIMS["fever"], passages=(PASSAGE,))
+    said = f"Document 1: {marks % FIRST}"
+    for reply in ({"reasoning": said, "quotes": [], "label": "SUPPORTS"}, f"{said}\n**SUPPORTS**"):
+        answer = read(task, reply)
+        assert answer != ASKED
+        assert answer.quotes == (FIRST,)
+
+
 @pytest.mark.parametrize("given", QUOTED[:15], ids=str)
 def test_other_words_in_the_same_form_are_not_found(given: list[str]) -> None:
     other = [text.replace("1871", "1875") for text in given]

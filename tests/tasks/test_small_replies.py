@@ -107,6 +107,7 @@ def test_a_query_is_read_without_the_word_before_it(given: str) -> None:
 def test_null_is_an_empty_field() -> None:
     kept = RewriteQuery(claim=CLAIM, tool="corpus", about="documents", others=(), used="x")
     assert Renderer().read(kept, '{"keep": true, "query": null}', plain=False) == Query(kept=True)
+    assert Renderer().read(kept, '{"keep": null, "query": "Ansel"}', plain=False) == Query(text="Ansel")
     with pytest.raises(ValueError, match="the query is empty"):
         Renderer().read(kept, '{"keep": false, "query": null}', plain=False)
     two_sided = AnswerClaim(claim=CLAIM.model_copy(update={"labels": TWO}))

@@ -27,6 +27,7 @@ from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
 _MIN_WORDS = 3  # of a quotation in running text; fewer are a name or a term
+_QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«([^«»\n]+)»|»([^«»\n]+)«')  # as in several languages
 _MAX_LOOKUPS = 12  # quotations in the reasons of a reply
 _TEXT_FIELDS = ("text", "quote", "quotation", "passage", "sentence", "excerpt", "content")
 
@@ -63,7 +64,7 @@ def distinct(texts: Iterable[str]) -> tuple[str, ...]:
 
 def quoted(text: str) -> tuple[str, ...]:
     """Returns the texts between quotation marks, except those of fewer than three words."""
-    matches = (first or second for first, second in re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text))
+    matches = (match[match.lastindex or 0] for match in _QUOTED.finditer(text))
     return distinct(quote for quote in matches if len(quote.split()) >= _MIN_WORDS)
 
 

@@ -32,7 +32,7 @@ class QueryReply(Frozen):
 class RequeryReply(Frozen):
     """A later query."""
 
-    keep: bool = Field(description="whether you keep your last query")
+    keep: bool = Field(default=False, description="whether you keep your last query")
     query: str = text_field("the new query; empty if you keep the last", LONGEST_QUERY, default="")
 
 

@@ -243,10 +243,12 @@ async def test_conflicting_evidence_is_read_again() -> None:
     assert report.claims[0].verdict.decided_by == "judge"
 
 
-async def test_what_neither_reader_finds_settled_stays_open() -> None:
-    report, asked, _ = await grounded(quoting(lamp_1=answer(OPEN)), sentences=1, reads=NOTHING)
+async def test_what_neither_reader_finds_settled_stays_open(tmp_path: Path) -> None:
+    report, asked, _ = await grounded(quoting(lamp_1=answer(OPEN)), sentences=1, reads=NOTHING, folder=tmp_path / "run")
     assert report.claims[0].verdict.label == OPEN
     assert asked["DoubtClaims"] == 0
+    (ended,) = [event for event in read_events(tmp_path / "run") if isinstance(event, StageEnded)]
+    assert (ended.stopped, ended.why) == (True, ("the reading leaves it open",))
 
 
 async def test_without_the_small_reader_the_reading_alone_decides() -> None:

@@ -433,9 +433,10 @@ async def test_no_side_leaves_the_hardened_profile_without_a_verified_quotation(
         assert not any(quote.found for quote in verdict.quotes)
 
 
-async def test_a_debater_is_told_that_its_quotation_was_not_found_and_nothing_else_of_it() -> None:
+@pytest.mark.parametrize("order", ["simultaneous", "sequential"])
+async def test_a_debater_is_told_that_its_quotation_was_not_found_and_nothing_else_of_it(order: str) -> None:
     made_up = answer("SUPPORTS", "Three hundred candles lit it.")
-    _, run = await debate(script(AnswerClaim=made_up, JudgeDebate=made_up), rounds=2)
+    _, run = await debate(script(AnswerClaim=made_up, JudgeDebate=made_up), rounds=2, order=order)
     later = next(task for task in tasks(run, AnswerClaim, "corpus") if task.own)
     assert (later.ungrounded, later.keeps_quoted) == ("no quotation was found in the documents", False)
     words = later.prompt_text()

@@ -199,7 +199,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         else:
             turns = self.run.opening and await self.found_again(self.run.opening, first, second)
         if not turns:
-            return await self.go_on((), ("no reading of it could be read",))
+            return await self.go_on((), ("there is no reading of it",))
         for turn in turns:
             self.answered(turn.agent, turn.answer, round_=1, passages=turn.passages)
         labels = tuple(turn.answer.label for turn in turns)
@@ -208,7 +208,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         verdict = self.verdict_of(answer, decided_by=author, rounds=1, round_labels=[labels])
         if why := self.why_open(turns):
             return await self.go_on(turns, why)
-        self.ended(turns, (_SETTLED[len(turns)],), stopped=True)
+        self.ended(turns, (self.why_settled(turns),), stopped=True)
         return verdict
 
     async def found_again(self, turns: _Turns, first: Agent, second: Agent) -> _Turns:
@@ -233,6 +233,12 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
             return ("the readings disagree",)
         lacking = [self.why_not_yet(turn.answer.label, turn.answer.quotes, turn.passages) for turn in turns]
         return (lacking[0],) if all(lacking) and len(turns) > 1 else ()
+
+    def why_settled(self, turns: _Turns) -> str:
+        if len(turns) > 1:
+            return "both readings say the same"
+        is_open = side_of(self.claim.labels, turns[0].answer.label) is Side.CONTEXT
+        return "the reading leaves it open" if is_open else "what the reading quotes is located"
 
     async def go_on(self, turns: _Turns, why: tuple[str, ...]) -> Verdict:
         """The verdict of a debate that continues the readings; of a single reader where there are none."""
@@ -266,9 +272,6 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         small: tuple[type[AnyTask], ...] = (ReadPassages,) if settings.small_reader else ()
         debate = settings.pair.tasks() if settings.rounds > 1 else (JudgeDebate,)
         return tuple(dict.fromkeys((ReadClaims, DoubtClaims, *small, *debate)))
-
-
-_SETTLED = {1: "it is settled, and the small reader does not object", 2: "both readings say the same"}
 
 
 class _Reading(NamedTuple):

@@ -52,7 +52,7 @@ class ToolMad(Algorithm1, name="tool-mad", settings=ToolMadSettings):
             turn = await speaking
             heard[turn.agent] = turn
         evidence = self.numbered({debater: evidence}, [turn.result() for turn in before])[debater]
-        return await self.respond(round_, debater, evidence, self.heard(heard.values()))
+        return await self.respond(round_, debater, evidence, self.heard(heard.values()), own)
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
         """``empty_equals_empty``: answers without a label agree (``T12``)."""
