@@ -4,8 +4,9 @@
     python -m benchmarks whole_answers --write  # the table of what was measured
 
 Rows of ``grounding/`` in the data folder that people labelled as supported by their document or not. An answer is
-supported if each of its claims is; one in which no claim was found is left out of the table and counted below it. A
-check that fails is reported and not kept: the same command asks again. ``--write`` recounts without model and data.
+supported if each of its claims is; one in which a method found no claim, or whose check by a method is missing, is left
+out of the table for both and counted below it. A check that fails is reported and not kept: the same command asks
+again. ``--write`` recounts without model and data.
 """
 
 from __future__ import annotations

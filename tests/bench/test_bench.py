@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
@@ -323,6 +324,12 @@ def test_a_system_that_is_added_leaves_the_others_in_the_table(
     assert run(["bench", "compare", str(folder)]) == 2
     assert run(["bench", "compare", str(folder), "--path", str(file)]) == 0
     assert len(read_results(folder).rows) == 3
+    capfd.readouterr()
+    shutil.rmtree(folder / "single-reader-tools-debated")
+    assert run(["bench", "compare", str(folder), "--path", str(file)]) == 0
+    left_out = "left out, not finished or its record cannot be read: single-reader:tools=debated"
+    assert left_out in capfd.readouterr().err
+    assert len(read_results(folder).rows) == 2
 
 
 @pytest.mark.parametrize("damaged", ["{", "[]", "{}", '{"sample": [], "contenders": []}'])

@@ -318,8 +318,11 @@ def test_a_row_that_cannot_be_read_is_skipped_by_name_and_an_empty_answer_is_the
     file = tmp_path / "runs.json"
     file.write_text(json.dumps([row("Thought: t", "Thought: u", "Answer: True"), empty, silent]))
     assert run(["bench", "import", str(file), "-o", str(tmp_path / "out"), "--json"]) == 0
-    assert "row 2" in (err := capfd.readouterr().err)
-    assert "decomposition: " in err
+    printed = capfd.readouterr()
+    assert "row 2" in printed.err
+    assert "decomposition: " in printed.err
+    sample = json.loads(printed.out)["sample"]
+    assert (sample["taken"], sample["rows"], sample["labels"]) == (2, 3, [["true", 1], ["false", 1]])
     ended = [event.verdict.label for event in events_of(tmp_path / "out") if isinstance(event, ClaimEnded)]
     assert ended == ["true", "false"]
     file.write_text(json.dumps([empty]))

@@ -114,8 +114,8 @@ class Row:
 
     @staticmethod
     def as_label(value: object, labels: LabelSet) -> str | None:
-        """The label that a value names, or None; JSON's ``true`` and ``false`` are read as text."""
-        if isinstance(value, bool):
+        """The label that a value names, or None; JSON's ``true`` and ``false`` and whole numbers are read as text."""
+        if isinstance(value, int):
             value = str(value)
         if not isinstance(value, str):
             return None

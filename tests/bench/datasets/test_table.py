@@ -113,3 +113,10 @@ def test_a_long_cell_is_read(tmp_path: Path) -> None:
     file.write_text(f"claim,label,about\nA b.,SUPPORTS,{'word ' * 40_000}\n", encoding="utf-8")
     (only,) = TableFile(mapping="claim=claim,context=about").read(file)
     assert len(only.claim.context) == 200_000
+
+
+def test_numbers_of_json_lines_are_words_of_the_label_column(tmp_path: Path) -> None:
+    path = tmp_path / "claims.jsonl"
+    path.write_text('{"claim": "a", "label": 1}\n{"claim": "b", "label": 0}\n', encoding="utf-8")
+    examples = TableFile(labels="1=SUPPORTS,0=REFUTES").read(path)
+    assert [example.gold for example in examples] == ["1", "0"]

@@ -48,6 +48,7 @@ from redargue.inputs.claims import split_mapping
 from redargue.net.secrets import Secrets, has_credentials, without_credentials
 from redargue.reports.markdown import print_tables
 from redargue.runs.record import SystemClock
+from redargue.sanitize import printable
 from redargue.spec import DEFAULT_METHOD, RunSpec, read_date
 
 bench_app = typer.Typer(
@@ -182,10 +183,20 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
             with bench_progress(tally, len(bench.examples), system.spec, quiet=quiet) as on_outcome:
                 outcomes = asyncio.run(bench.run(system, concurrency=concurrency, on_outcome=on_outcome))
             rows[system.slug] = comparison.make_row(bench, system, outcomes)  # memory may not hold all outcomes
-    result = comparison.compare(bench, made=rows)
-    comparison.write_results(result, bench.folder)
+    result = _compared(bench, rows)
     show_comparison(result, json=json)
     raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.outcomes]))
+
+
+def _compared(bench: Bench, rows: Mapping[str, ComparedSystem]) -> Comparison:
+    """Writes the comparison of the systems that have finished, and names the others."""
+    result = comparison.compare(bench, made=rows)
+    comparison.write_results(result, bench.folder)
+    finished = {row.spec for row in result.rows}
+    if missing := [system.spec for system in bench.systems if system.spec not in finished]:
+        what = f"left out, not finished or its record cannot be read: {', '.join(missing)}"
+        typer.echo(printable(what), err=True)
+    return result
 
 
 @bench_app.command("compare")
@@ -207,7 +218,7 @@ def compare_benches(
     if frontier:
         require_drawing(frontier)
     if path:
-        comparison.write_results(comparison.compare(reopen(bench, path)), bench)
+        _compared(reopen(bench, path), {})
     result = comparison.read_results(bench)
     show_comparison(result, json=json)
     if tables:

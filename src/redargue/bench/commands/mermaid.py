@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from redargue.assembly import Parts
 from redargue.bench import compare as comparison
 from redargue.bench.commands.bench import show_comparison
-from redargue.bench.datasets import load
+from redargue.bench.datasets import SamplePlan, describe_sample, load
 from redargue.bench.datasets.files import MermaidRuns, labels_of_rows, rows_with_runs
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
@@ -363,7 +363,8 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
         make_folder(out.parent)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as temporary:
             folder = Path(temporary) / out.name
-            sample = loaded.sample.model_dump(mode="json")
+            drawn = describe_sample(MermaidRuns.name, path, SamplePlan(), rows=loaded.sample.rows, taken=examples)
+            sample = drawn.model_dump(mode="json")
             spec = RunSpec(offline=True)
             bench = Bench(folder, examples, [system], sample=sample, spec=spec, parts=parts)
             asyncio.run(bench.run(system, concurrency=1))
