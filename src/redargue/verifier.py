@@ -66,7 +66,7 @@ class Verifier:
         self,
         spec: RunSpec | None = None,
         *,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         claims: Sequence[Claim] = (),
         text: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
@@ -120,7 +120,7 @@ class Verifier:
         for verdict in self.record.finished() if self.record else ():  # paid from the same budget
             self.budget.recall(cost_of(verdict.usage, self._is_online))
 
-    def _recorded(self, folder: Path, text: Mapping[str, Any] | None) -> Record:
+    def _recorded(self, folder: str | Path, text: Mapping[str, Any] | None) -> Record:
         return Record(folder, self.manifest(self.claims, text), secrets=self.transport.secrets)
 
     @property
