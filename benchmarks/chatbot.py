@@ -1,9 +1,10 @@
 """Answers of a chatbot against their documents: which wrong sentences are found, and which right ones flagged.
 
 100 answers of three sentences, written for this benchmark (``chatbot_answers.jsonl``): 50 that their documents support,
-and the same with one sentence changed to a false one. Each is checked sentence by sentence, as the proxy checks it. A
-sentence is flagged if a claim of it is refuted, or, in the second figure, not supported. With ``--forms``, the same
-for every form in which chatbots write a sentence.
+and the same with one sentence changed to a false one. Each is checked sentence by sentence, as the proxy checks it.
+Printed: how many true and false sentences are supported, refuted, not supported, unchecked or without a claim. An
+answer is flagged if one of its sentences, whichever, is refuted. With ``--forms``, the same for every form in which
+chatbots write a sentence.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """How often the comparison of words without a model is right: precision and coverage by what it names.
 
-Each claim of a file of pairs against the sentences of its document; of the sets in ``dev/`` the even rows. ``--wrong``
-prints claims whose verdict is wrong, with their gold label, ``--missed KIND`` the refuted claims of a kind in which
-nothing was found.
+Claims of a file of pairs, by default every fifth, against the sentences of their documents; of the sets in ``dev/`` the
+even rows. Precision: the share of these verdicts that the gold label confirms; coverage: the share of the claims with
+that gold label that get the verdict. ``--wrong`` prints claims whose verdict is wrong, with their gold label,
+``--missed KIND`` the refuted claims of a kind in which nothing was found.
 """
 
 from __future__ import annotations

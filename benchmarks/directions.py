@@ -1,8 +1,9 @@
 """Which way Tool-MAD's figures 8, 10 and 11 point with a strong language model, from recorded debates.
 
 ``python -m benchmarks directions`` reads ``relay`` of the data folder: 36 debates of Tool-MAD, every answer with both
-scores. Figure 9, on query formulation, cannot be read off them: no debate was held without it. Intervals are percentile
-bootstrap over claims.
+scores. Figure 9, on query formulation, cannot be read off them: no debate was held without it; nor figure 10: none was
+held without scoring feedback. Beside it stand the same debates, once ended by their labels (``tool-mad today`` of
+``benchmarks defaults``), once by the scores, as recorded. Intervals are percentile bootstrap over claims.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def main(arguments: list[str]) -> None:
         (
             "10, scoring feedback",
             "better with it on all four data sets",
-            f"verdicts right without and with it: {sum(counts[0])} and {sum(counts[1])} of {len(gold)}",
+            "right of the same debates, ended by labels and by scores: "
+            f"{sum(counts[0])} and {sum(counts[1])} of {len(gold)}",
         ),
         *(
             ("11, " + title, "higher for right answers on all four data sets", _difference(said, metric))

@@ -1,10 +1,11 @@
 """Whether ``redargue fit`` keeps its target: random splits of labelled verdicts, one half to fit, the other to judge.
 
-Verdicts are the single reader's with the embedded backend, of odd rows of three data sets; they are read once and
-kept in ``build/bench``, so that splits cost nothing. A split exceeds the target if more than that share of the other
-half's decided verdicts is wrong; as that half is a sample too, a share at the target exceeds it in half of the splits,
-and with what a fit promises one in ten or fewer is expected to. Printed a set and target: splits that decide anything,
-splits that exceed, the mean share decided, and the mean error of what was decided.
+Verdicts are the single reader's with the embedded backend, of odd rows of three data sets; they are read once and kept
+in ``build/bench``, so that splits cost nothing. A split exceeds the target if more than that share of the other half's
+decided verdicts is wrong. That half is a sample too, in which a true share at the target exceeds it every second time:
+a fit that keeps its promise may exceed in more than one split in ten. Printed for each set and target: splits that
+decide anything, splits that exceed, the share decided of all verdicts judged, and the share of the decided that is
+wrong.
 """
 
 from __future__ import annotations

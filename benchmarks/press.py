@@ -78,12 +78,13 @@ def main(arguments: list[str]) -> None:
     """Prints a line for each release, its decided errors, and a table."""
     parser = argparse.ArgumentParser(prog="benchmarks press", description=__doc__)
     parser.add_argument("--reader", default="", metavar="NAME", help="an added model")
+    parser.add_argument("--min-confidence", default="", metavar="SHARE", help="as the option of redargue ground")
     parser.add_argument("--show", action="store_true", help="a line for every claim")
     parser.add_argument("--releases", nargs="+", default=RELEASES, choices=RELEASES, metavar="NAME")
     given = parser.parse_args(arguments)
     counts = []
     for name in given.releases:
-        reads = compared(gold(name), grounded(name, given.reader))
+        reads = compared(gold(name), grounded(name, reader=given.reader, min_confidence=given.min_confidence))
         for read in reads:
             if given.show or read.outcome == "wrong":
                 print(json.dumps({"release": name} | _shown(read), ensure_ascii=False))
@@ -118,12 +119,12 @@ def built(name: str) -> tuple[Path, Path]:
     return release.absolute(), (target / "sources").absolute()
 
 
-def grounded(name: str, reader: str = "") -> list[dict[str, Any]]:
-    """The claims of ``redargue ground --json``, with its default settings."""
+def grounded(name: str, **options: str) -> list[dict[str, Any]]:
+    """The claims of ``redargue ground --json``, with these options and its default settings."""
     release, sources = built(name)
     command = [sys.executable, "-m", "redargue", "ground", "--json", "--quiet", "--no-record"]
     command += ["--offline", "--answer", str(release), "--context", str(sources)]
-    command += ["--reader", reader] if reader else []
+    command += [f"--{option.replace('_', '-')}={value}" for option, value in options.items() if value]
     done = subprocess.run(command, stdout=subprocess.PIPE, cwd=sources.parent, check=False)
     try:
         claims: list[dict[str, Any]] = json.loads(done.stdout)["claims"]

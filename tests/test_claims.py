@@ -146,6 +146,15 @@ def test_contexts_and_options_are_checked_too() -> None:
         redargue.verify_sync("")
 
 
+def test_letters_without_an_option_are_no_labels() -> None:
+    claim = Claim(text="Which?", options=("x", "y", "z"), labels=OPTIONS)
+    assert (claim.labels.name, claim.labels.names) == ("options", ("A", "B", "C"))
+    assert (claim.labels.single("E"), claim.labels.single("(C)")) == (None, "C")
+    assert Claim.model_validate_json(claim.model_dump_json()) == claim
+    assert Claim(text="Which?", labels=OPTIONS).labels == OPTIONS
+    assert Claim(text="Which?", options=("x", "y"), labels=FEVER).labels == FEVER
+
+
 def test_more_options_than_labels_are_refused() -> None:
     assert Claim(text="Which?", options=("x", "y"), labels=OPTIONS).options == ("x", "y")
     with pytest.raises(ValidationError, match="6 options, but 'options' has 5 labels"):

@@ -123,6 +123,19 @@ def test_calls_depth_and_searches_of_a_debate(profile: str, course: str, expecte
     assert (row.calls, row.depth, row.searches) == expected
 
 
+@pytest.mark.slow
+def test_claims_that_are_read_together_cost_no_call_each() -> None:
+    backend = ChatBackend(Transport(), Service(name="model", url="http://127.0.0.1:9"), "gpt-4o-mini")
+    with Verifier(RunSpec(method="one-pass"), backend=backend, evidence=evidence()) as verifier:
+        found = {count: estimate(verifier, [BRIDGE] * count, together=True) for count in (0, 1, 20, 45)}
+        alone = estimate(verifier, [BRIDGE] * 20)
+    calls = {count: (each.low.calls, each.likely.calls, each.high.calls) for count, each in found.items()}
+    assert calls == {0: (0, 0, 0), 1: (1, 1, 3), 20: (1, 2, 22), 45: (3, 6, 51)}
+    assert (alone.likely.calls, alone.high.calls) == (20, 60)
+    assert found[20].likely.prompt_tokens == alone.likely.prompt_tokens
+    assert found[20].likely.seconds < alone.likely.seconds
+
+
 def test_price_time_and_calls_grow_with_the_claims_and_an_unknown_price_is_none() -> None:
     one, ten = told().likely, told(claims=10).likely
     assert one.usd is not None

@@ -19,7 +19,6 @@ from redargue.methods.base import ConfiguredMethod, configure, methods
 from redargue.methods.setting_types import closed_fields
 from redargue.net.services import SERVICES, limiter, require_local, services
 from redargue.net.transport import Service, Transport
-from redargue.nli.aggregation import MIN_CONFIDENCE
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools import Action, PerClaim, Sources, Tool
@@ -216,14 +215,13 @@ def make_backend(
 
 def _embedded(spec: RunSpec, transport: Transport, prices: Prices) -> Backend:
     """A lower threshold than its own loosens the reader; a higher one is for its verdicts."""
-    given, small = spec.min_confidence, spec.reader == SMALL
-    least = given if given is not None and given < MIN_CONFIDENCE else None
+    small = spec.reader == SMALL
     reader: UserReader | None = None
     if spec.reader and not small:
         from redargue.nli.reader_store import load_reader
 
         reader = load_reader(spec.reader, transport=transport, prices=prices)
-    return backends["embedded"](reader=reader, careful=not small, least=least)
+    return backends["embedded"](reader=reader, careful=not small, least=spec.min_confidence)
 
 
 def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from redargue.errors import UsageError
 from redargue.registry import Registry
@@ -384,6 +384,15 @@ class Claim(Frozen):
         for text in (value,) if isinstance(value, str) else value:
             readable(text)
         return value
+
+    @field_validator("labels")
+    @classmethod
+    def _of_its_options(cls, labels: LabelSet, given: ValidationInfo) -> LabelSet:
+        """Without letters that stand for no option."""
+        count = len(given.data.get("options", ()))
+        if not 0 < count < len(labels.labels) or labels.labels[count].meaning is not Meaning.OPTION:
+            return labels
+        return LabelSet(name=labels.name, labels=labels.labels[:count], in_prose=labels.in_prose)
 
     @model_validator(mode="after")
     def _answerable(self) -> Claim:

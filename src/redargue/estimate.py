@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend
 from redargue.llm.client import Message, strict_schema
 from redargue.llm.rendering import Prompts, Renderer
+from redargue.methods.base import ConfiguredMethod
 from redargue.methods.dry_run import CLAIM as CLAIM
 from redargue.methods.dry_run import Asked, Costs, costs, dry_run
 from redargue.methods.made_up_agents import AGREES, DISAGREES
@@ -79,9 +81,11 @@ def estimate(
     call_seconds: float = 1.5,
     search_seconds: float = 1.0,
     text: Text | None = None,
+    together: bool = False,
 ) -> Estimate:
     """Estimates the cost of verifying the claims, and of extracting them from ``text``; sends nothing.
 
+    ``together``: the claims have the same documents, so that a method that can reads them together.
     ``call_seconds`` is for a language model; other backends use a measured duration. The likely sum is that of a debate
     that ends in its second round, not a mean of the others (:mod:`redargue.methods.made_up_agents`). Raises
     RedargueError if the method refuses the claims, or its cost is unknown.
@@ -93,6 +97,8 @@ def estimate(
     waves = math.ceil(len(claims) / concurrency)
     seconds = _Seconds(call_seconds, search_seconds, waves)
     sums = [_sum(verifier, chat, known, quantile, claims, seconds) for quantile in range(3)]
+    if together := together and verifier.method.kind.reads_ahead and bool(claims):
+        sums = _read_together(sums, verifier.method, len(claims), seconds)
     if text:
         sums = [_with_extraction(total, text, verifier, chat, call_seconds) for total in sums]
     low, likely, high = sums
@@ -105,6 +111,8 @@ def estimate(
     if getattr(verifier.backend, "paid_models", ()):
         unseen = "the questions to the reader's endpoint: some eight for each passage"
         assumed.append(f"without {unseen}")
+    if together:
+        assumed.append("claims that are read together, with as many tokens as if each were read alone")
     if text:
         assumed.append(f"one claim for each of {counted(len(claims), 'sentence')}")
     return Estimate(claims=len(claims), low=low, likely=likely, high=high, assumed=tuple(assumed))
@@ -242,6 +250,24 @@ def _sum(
         depth=depth,
         seconds=round(waiting * seconds.waves, 2),
     )
+
+
+def _read_together(sums: Sequence[Sum], method: ConfiguredMethod, claims: int, seconds: _Seconds) -> list[Sum]:
+    """The sums of claims that are read together, in groups; their tokens are about the same (``docs/choosing.md``)."""
+    groups = Counter({BLOCK: claims // BLOCK}) + Counter([claims % BLOCK])
+    known = [(costs(method, together=size), count) for size, count in groups.items() if size]
+    found = []
+    for quantile, total in enumerate(sums):
+        runs = [(cost[quantile], count) for cost, count in known]
+        longest, _ = runs[0]
+        changes: dict[str, float] = {
+            "calls": sum(run.model_calls * count for run, count in runs),
+            "searches": sum(run.searches.total() * count for run, count in runs),
+            "depth": longest.call_depth + longest.search_depth,
+            "seconds": round(longest.call_depth * seconds.call + longest.search_depth * seconds.search, 2),
+        }
+        found.append(total.model_copy(update=changes))
+    return found
 
 
 def _model(verifier: Verifier, chat: ChatBackend, asked: Asked) -> str:

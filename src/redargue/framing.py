@@ -29,13 +29,15 @@ _FILLERS = (  # may stand between a negation and what it negates
     r"|een|de|het|meer|est|le|les|plus"
 )
 _NO_DENIAL = (
-    r"(?! (?:only|just|merely|doubt|until|surpris|less|fewer|question|know|knew|reali[sz]|notic|mention|aware))"
+    r"(?! (?:one |be )?(?:only|just|merely|doubt|until|surpris|less|fewer|question|know|knew|reali[sz]|notic|mention"
+    r"|aware|disput|den(?:y|ies|ied)))"
 )
 _DISPUTE = r"disput(?:e|es|ed|ing)|reject(?:s|ed|ing)?|refut(?:e|es|ed|ing)|debunk(?:s|ed|ing)?|disprov(?:e|es|ed|ing)"
 _UNTRUE = (
     r"false|untrue|wrong|incorrect|inaccurate|unlikely|impossible|myth|hoax|lie|nonsense|fiction|fake|rumour|rumor"
     r"|falsch|unwahr|faux|falso|falsa|onwaar|неверно|неправда|ложь"
 )
+_BY_SOMEBODY = r"(?<!nobody )(?<!no one )(?<!few )(?<!no )(?<!cannot )(?<!cannot be )"
 _BETWEEN = r"[ ,;\-\"'(\[]*"
 
 _BEFORE = re.compile(
@@ -43,8 +45,8 @@ _BEFORE = re.compile(
     rf"(?:{_DENYING}){_NO_DENIAL}(?: (?:{_FILLERS})){{0,3}}[ \"'(\[]*"
     rf"|(?<!if )(?<!or )(?<!why )(?<!whether )(?:not|never|nicht|pas|не){_BETWEEN}"
     rf"|(?:{_DENYING}){_NO_DENIAL}(?: \w+){{0,4}} that(?: the| a| an)?{_BETWEEN}"
-    rf"|den(?:y|ies|ied|ying)(?: that| the| a| any)*{_BETWEEN}"
-    rf"|(?:{_DISPUTE})(?: claims?| reports?)?(?: that(?: the| a)?{_BETWEEN}|[,(\-\"']+{_BETWEEN})"
+    rf"|{_BY_SOMEBODY}den(?:y|ies|ied|ying)(?: that| the| a| any)*{_BETWEEN}"
+    rf"|{_BY_SOMEBODY}(?:{_DISPUTE})(?: claims?| reports?)?(?: that(?: the| a)?{_BETWEEN}|[,(\-\"']+{_BETWEEN})"
     rf"|(?:{_UNTRUE})(?: to \w+)? that(?: the| a| an)?{_BETWEEN}"
     rf"|(?:not|denied|debunked|{_UNTRUE}):{_BETWEEN}"
     rf"|(?:ne|n'\w+)(?: \w+){{0,2}}[ \"'(]*"  # French: "n'est plus"
@@ -105,8 +107,9 @@ _ADVERBS = (
 )
 _FALSE = (
     r"(?:false|untrue|incorrect|inaccurate|misleading|unfounded|groundless|baseless|bogus|apocryphal|nonsense|rubbish"
-    r"|myths?|hoax|lies?|misconceptions?|fallacy|falsehoods?|fabrications?|fabricated|debunked|disproved|disproven"
-    r"|refuted|misinformation|disinformation|pants on fire|not (?:true|so|the case|correct|accurate|right)"
+    r"|myths?|hoax|lies?|misconceptions?|fallacy|falsehoods?|fabrications?|fabricated(?! (?:at|from|in|of)\b)|debunked"
+    r"|disproved|disproven|refuted|misinformation|disinformation|pants on fire"
+    r"|not (?:true|so(?! \w)|the case|correct|accurate|right(?! (?:above|behind|beside|by|in|next|on|under)\b))"
     r"|wrong(?! (?:to|with|for|about|side|place|way|time)\b)"
     r"|falsch|unwahr|gelogen|unsinn|irrtum|faux|fausse|falsos?|falsas?|mentira|bulo|onwaar|неправда|ложь|миф|фейк)\b"
 )
@@ -156,8 +159,8 @@ _TOLD = re.compile(
 )
 _BY = re.compile(rf"(?!.*{_NOT})(?:.*\b)?(?:according to|in the words of) .*\b{_UNTRUE_WORD}\b.*")
 _BELIEVED = re.compile(
-    rf"(?!.*{_NOT}).*\b(?:wrongly|falsely|mistakenly|erroneously|incorrectly)(?: \w+){{1,2}} that"
-    r"|contrary to popular belief"
+    rf"(?!.*{_NOT})(?!.*[.!?]$).*\b(?:wrongly|falsely|mistakenly|erroneously|incorrectly)(?: \w+){{1,2}} that"
+    r"|(?!.*[.!?]$)contrary to popular belief"
     rf"|.*\bthe following\b.*\b(?:{_FALSE}|does not hold|did not happen|is not true).*"
 )
 _CLAIM = re.compile(

@@ -121,10 +121,15 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
     index = 0
     while index < len(text):
         stop = index + 1
-        while stop < min(len(text), index + _LONGEST_CLUSTER) and unicodedata.combining(text[stop]):
+        while stop < min(len(text), index + _LONGEST_CLUSTER) and _continues(text[stop]):
             stop += 1
         yield index, unicodedata.normalize("NFC", text[index:stop])
         index = stop
+
+
+def _continues(char: str) -> bool:
+    """Whether a character belongs to the one before: a mark, a vowel sign, or a later part of a Korean syllable."""
+    return unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff"
 
 
 @lru_cache(maxsize=128)
@@ -171,7 +176,8 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
             while at >= 0:
                 stop = at + len(needle)
                 last = origins[stop - 1] + 1
-                while last < len(text) and unicodedata.combining(text[last]):
+                whole = stop == len(hay) or origins[stop] != origins[stop - 1]
+                while last < len(text) and (_continues if whole else unicodedata.combining)(text[last]):
                     last += 1
                 cut = _cuts_word(variant, origins[at]) or _cuts_word(variant, last)
                 around = hay[max(0, at - DENIAL_REACH) : at], hay[stop : stop + DENIAL_REACH]
@@ -237,7 +243,7 @@ def _cuts_word(text: str, at: int) -> bool:
     if not left or not right or left.isspace() or right.isspace():
         return False
     mark_left, mark_right = _EQUIVALENT.get(left, left), _EQUIVALENT.get(right, right)
-    if left.isalnum() and right.isalnum():
+    if (left.isalnum() or _continues(left)) and (right.isalnum() or _continues(right)):
         glued = _SENTENCE_BEGINS.match(text, at) if left.islower() else None
         return glued is None or glued[0].lower() not in _FUNCTION_WORDS
     if right.isalnum() and mark_left in _INSIDE_WORDS:  # un-|known, -|5, 1.|5, can'|t

@@ -88,7 +88,7 @@ class Registry(Generic[_T]):
             names = ("__module__", "__qualname__")
             if all(getattr(known, part, None) == getattr(entry, part, known) for part in names):
                 known = None  # a notebook cell was run again
-            place = self._builtin(name)
+            place = self.place(name)
             if known is not None or (place and not _is_at(place, entry)):
                 raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or place}")
             self._loaded[name] = entry
@@ -99,7 +99,7 @@ class Registry(Generic[_T]):
     def __getitem__(self, name: str) -> _T:
         """Raises UsageError for an unknown name, and for an entry whose package cannot be imported."""
         if name not in self._loaded:
-            if place := self._builtin(name):
+            if place := self.place(name):
                 self._keep(name, resolve_name(place))
             elif name in self._other_packages():
                 self._keep(name, self._load_installed(name))
@@ -120,7 +120,7 @@ class Registry(Generic[_T]):
         return iter(dict.fromkeys([*self.builtin, *self._loaded, *self._other_packages()]))
 
     def __contains__(self, name: str) -> bool:
-        return name in self._loaded or bool(self._builtin(name)) or name in self._other_packages()
+        return name in self._loaded or bool(self.place(name)) or name in self._other_packages()
 
     def problems(self) -> dict[str, UsageError]:
         """The entries of other packages that cannot be used, by name, with the reason."""
@@ -141,8 +141,8 @@ class Registry(Generic[_T]):
         """The entries of other packages, with the distribution of each."""
         return {name: distribution(point) for name, point in self._other_packages().items()}
 
-    def _builtin(self, name: str) -> str:
-        """The place of an entry as ``module:attribute``; empty if there is none."""
+    def place(self, name: str) -> str:
+        """The place of a builtin entry as ``module:attribute``; empty if there is none."""
         return self._core.get(name) or self._optional().get(name, "")
 
     def _optional(self) -> Mapping[str, str]:

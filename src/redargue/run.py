@@ -1,9 +1,9 @@
 """The context of one claim's verification: backend, tools, budget, clock, randomness and record.
 
 Every paid answer is recorded under a key made of the question, the prompt, the settings, the agent, the round and the
-number of earlier identical questions. To resume, a run consults its record first; to replay, it consults nothing else.
-The day that a prompt states is recorded beside the answer and is not part of the key: what was paid on one day is not
-asked again on the next.
+number of earlier identical questions. To resume, a run consults its record first, which its budget has counted; to
+replay, it consults nothing else. The day that a prompt states is recorded beside the answer and is not part of the key:
+what was paid on one day is not asked again on the next.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from redargue.memory.memory import MemoryLookup
 from redargue.nli.language import in_english, language_of
 from redargue.registry import ExtensionError, did_you_mean
 from redargue.retrieval.tools import Action, Observation, Search, Tool
-from redargue.runs.budget import Account, Budget, Cost, UsageCounter, cost_of_usage
+from redargue.runs.budget import Account, Budget, UsageCounter
 from redargue.runs.record import CallRecord, Clock, Paid, SystemClock
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.judge import Turn
@@ -64,6 +64,7 @@ class Run:
         clock: Clock | None = None,
         record: CallRecord | None = None,
         listeners: Sequence[Callable[[Event], None]] = (),
+        model: str = "",
         models: Mapping[str, str] | None = None,
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
@@ -75,19 +76,28 @@ class Run:
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []
         self._english_only: bool = getattr(backend, "english_only", False)
-        self._listeners, self._models = tuple(listeners), dict(models or {})
+        self._listeners, self._model, self._models = tuple(listeners), model, dict(models or {})
         self._occurrences: Counter[str] = Counter()
         # by agent and question
         self._answers: dict[str, asyncio.Future[tuple[Output[Any], ...]]] = {}
         self._started_at = self.clock.elapsed()
         self._usage = UsageCounter(priced)
-        for failed in record.failed(item) if record else ():
-            self._count_recorded(failed)
+        self._failed = record.failed(item) if record else ()
 
     @property
     def usage(self) -> Usage:
-        """The cost of the claim so far; answers from the record count as when they were paid."""
+        """The cost of the claim so far; what is in the record counts as when it was paid."""
         return self._usage.usage()
+
+    def whole_usage(self) -> Usage:
+        """The cost of the claim, with recorded calls that failed and were not made again."""
+        self._count_failed(self._failed)
+        return self.usage
+
+    def _count_failed(self, calls: Sequence[CallFailed]) -> None:
+        for call in calls:
+            self._usage.call(call)
+        self._failed = tuple(call for call in self._failed if call not in calls)
 
     def emit(self, event: Event) -> None:
         """Numbers and times an event, records it and passes it to the listeners."""
@@ -108,6 +118,10 @@ class Run:
     def model_for(self, task: type[AnyTask], agent: str) -> str:
         """The model that a task or an agent has of its own; empty for the run's."""
         return self._models.get(task.name()) or self._models.get(agent, "")
+
+    def named_model(self, task: type[AnyTask], agent: str) -> str:
+        """The model that an agent's tasks of a type ask; empty where the run's has no name."""
+        return self.model_for(task, agent) or self._model
 
     async def ask_once(self, task: Task[Out], *, agent: str, round_: int = 0) -> tuple[Output[Out], ...]:
         """As :meth:`ask` with one sample; the agent's answer to the same question in an earlier round is kept."""
@@ -141,9 +155,10 @@ class Run:
         backend = (self.backend.render(task), self.backend.identity, model)
         sampled = (sampling.model_dump(), self.seed)
         key = self._key("call", task.fingerprint, *backend, *sampled, agent, round_)
+        self._count_failed([earlier for earlier in self._failed if earlier.key == key])
         known = self._recorded(key)
         if isinstance(known, CallFinished | CallFailed):
-            self._count_recorded(known)
+            self._usage.call(known)
             self.emit(known)
             if isinstance(known, CallFinished):
                 return tuple(_read(task, output) for output in known.outputs)
@@ -172,10 +187,6 @@ class Run:
     def _finish_call(self, event: CallFinished | CallFailed) -> None:
         self._usage.call(event)
         self.emit(event)
-
-    def _count_recorded(self, event: CallFinished | CallFailed) -> None:
-        self._usage.call(event)
-        self.budget.recall(cost_of_usage(event))
 
     def is_whole(self, tool: str) -> bool:
         """Whether a tool that was searched returns everything that it has for the claim, whatever the query is."""
@@ -276,8 +287,6 @@ class Run:
         looks_up = isinstance(self.actions.get(facts["tool"]), MemoryLookup)
         known = self._recorded(facts["key"])
         if isinstance(known, EvidenceFound | EvidenceMissing):
-            searches = known.requests if self._is_online(known.tool) else 0
-            self.budget.recall(Cost(usd=known.usd, searches=searches))
             return self._finish_search(known)
         self._refuse_in_replay(what)
         account = Account(self.budget, charge="search")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
+from itertools import chain, islice
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Unpack
@@ -28,7 +28,7 @@ from redargue.registry import ExtensionError, is_own
 from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
-from redargue.runs.budget import Budget, Cost, Prices
+from redargue.runs.budget import Budget, Cost, Prices, cost_of_event
 from redargue.runs.manifest import ActionEntry, BackendEntry, Origin, RunManifest, ToolEntry
 from redargue.runs.record import CallRecord, Record, SystemClock
 from redargue.spec import RunSpec
@@ -119,6 +119,13 @@ class Verifier:
             raise
         for verdict in self.record.finished() if self.record else ():  # paid from the same budget
             self.budget.recall(cost_of(verdict.usage, self._is_online))
+        self.count_unfinished(range(len(self.claims)))
+
+    def count_unfinished(self, items: Iterable[int]) -> None:
+        """Counts what is recorded of claims without a verdict, before anything else is paid from the same budget."""
+        if self.record:
+            for event in chain.from_iterable(map(self.record.unfinished, items)):
+                self.budget.recall(cost_of_event(event, self._is_online))
 
     def _recorded(self, folder: str | Path, text: Mapping[str, Any] | None) -> Record:
         return Record(folder, self.manifest(self.claims, text), secrets=self.transport.secrets)
@@ -221,6 +228,7 @@ class Verifier:
             clock=self.clock,
             record=calls,
             listeners=listeners,
+            model=self.spec.model,
             models=self.spec.models,
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
@@ -233,7 +241,7 @@ class Verifier:
         meaning = verdict.meaning
         if meaning is None and verdict.label in claim.labels.names:
             meaning = claim.labels.meaning(str(verdict.label))
-        facts = {"meaning": meaning, "profile": self.spec.profile, "usage": run.usage}
+        facts = {"meaning": meaning, "profile": self.spec.profile, "usage": run.whole_usage()}
         facts["run"] = calls.id if calls else ""
         verdict = verdict.model_copy(update=names | facts)
         given = {"reads_evidence": self.method.reads_evidence(), "hardened": self._is_hardened}
@@ -273,9 +281,10 @@ class Verifier:
         return next((name for name in reversed(list(frames)) if name in modules), "")
 
     def _page_action(self, run: Run) -> PageAction | None:
-        """Reads addresses of recalled evidence, in a run that goes online anyway."""
+        """Reads addresses of recalled evidence, in a run that goes online anyway; in a replay from its record."""
         tools = (*run.tools.values(), *run.actions.values())
-        if self.spec.offline or not any(getattr(tool, "online", True) for tool in tools):
+        goes_online = not self.spec.offline and any(getattr(tool, "online", True) for tool in tools)
+        if not (goes_online or isinstance(self.backend, ReplayBackend)):
             return None
         from redargue.net.fetch import PageFetcher
         from redargue.retrieval.web_pages import PageAction
@@ -315,7 +324,7 @@ class Verifier:
         running: dict[asyncio.Task[Verdict], int] = {}
 
         def start(most: int) -> None:
-            for item, claim in itertools.islice(remaining, most):
+            for item, claim in islice(remaining, most):
                 verifying = self.verify(claim, item=item, listeners=listeners)
                 running[asyncio.create_task(verifying)] = item
 

@@ -274,6 +274,26 @@ def test_a_compressed_page_in_its_own_charset_is_read() -> None:
     assert page.content_type == "text/html"
 
 
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("<p>“It’s ours” – Café", ""),
+        ("<p>“It’s ours” – Café".encode("cp1252"), "ISO-8859-1"),
+        ('<meta charset="latin1"><p>“It’s ours” – Café'.encode("cp1252"), ""),
+        ("<p>“It’s ours” – Café".encode("cp1252"), ""),
+        ("<p>“It’s ours” – Café".encode("utf-8-sig"), "iso-8859-1"),
+        ("<p>“It’s ours” – Café".encode("utf-16"), ""),
+        ("<p>镕 “It’s ours” – Café".encode("gb18030"), "gb2312"),
+        ("<p>“It’s ours” – Café", "rot13"),
+    ],
+    ids=["nothing", "header", "meta", "ANSI", "mark before header", "UTF-16", "GBK", "no text codec"],
+)
+def test_a_page_is_decoded_as_browsers_decode_it(content: str | bytes, named: str) -> None:
+    raw = content.encode() if isinstance(content, str) else content
+    page = Page(url="https://outside.example/", content_type="text/html", charset=named, content=raw)
+    assert page.text.endswith("“It’s ours” – Café")
+
+
 def test_a_private_server_is_fetched_from_only_where_the_user_allows_it_and_never_after_a_redirect() -> None:
     with Loopback() as server:
         origin = server.url.removeprefix("http://")

@@ -45,6 +45,31 @@ def test_a_quotation_is_found_beside_a_denial_of_something_else(row: dict[str, A
     assert found(row)
 
 
+NOT_FRAMED = [
+    ("Contrary to popular belief, bats are not blind. ", "Bats see well at dusk.", ""),
+    ("Many people wrongly assume that bats are blind. ", "Bats see well at dusk.", ""),
+    ("A viral post falsely stated that it was closed. ", "The museum opened in 1998.", ""),
+    ("Nobody disputes that ", "the museum opened in 1998", "."),
+    ("No one denies that ", "the museum opened in 1998", "."),
+    ("It cannot be denied that ", "the museum opened in 1998", "."),
+    ("", "The bridge is 330 metres long.", " It was fabricated in Leeds."),
+    ("", "The bridge is 330 metres long.", " It is not so long as the other one."),
+]
+STILL_FRAMED = [
+    ("Many people wrongly assume that ", "bats are blind", "."),
+    ("The museum denies that ", "it opened in 1998", "."),
+    ("Nobody believes that ", "the museum opened in 1998", "."),
+    ("", "The museum opened in 1998.", " It was fabricated."),
+    ("", "The museum opened in 1998.", " This is not so."),
+]
+
+
+@pytest.mark.parametrize(("before", "quote", "after"), [*NOT_FRAMED, *STILL_FRAMED])
+def test_a_whole_sentence_about_an_error_does_not_frame_the_next(before: str, quote: str, after: str) -> None:
+    row = {"before": before, "quote": quote, "after": after}
+    assert found(row) is ((before, quote, after) in NOT_FRAMED)
+
+
 def test_a_quotation_with_its_label_is_read_with_what_follows() -> None:
     row = {"before": "", "quote": "Claim: The museum opened in 1998.", "after": "\n\nRating: False"}
     assert not found(row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import unicodedata
 
 import pytest
 
@@ -128,6 +129,9 @@ CUT = [
     ("1.5 million people came", "In class 1 .5 million people came."),
     ("12 people came here", "Of type 1 2 people came here."),
     ("102 people came here", "About 10² people came here."),
+    ("ओरवेल का पुल", "ओरवेल का पुलिस थाना 1889 में खोला गया था।"),  # the bridge, the police station
+    ("สะพานท", "สะพานที่ออร์เวลล์"),
+    ("The old caf\u0065\u0301", "The old cafe\u0301s open at 7."),
 ]
 
 
@@ -195,9 +199,16 @@ MARKED = [
     ("> The tower is old and grey.", "The tower is old and grey."),
     ("The tower is old and grey.", "The **tower** is _old_ and grey."),
 ]
+# The same letters, composed or in parts, as in names of files and in PDF files.
+COMPOSED = [
+    ("다리는 1889년에 개통되었다.", unicodedata.normalize("NFD", "다리는 1889년에 개통되었다. 길다.")),
+    (unicodedata.normalize("NFD", "다리는 1889년에 개통되었다"), "다리는 1889년에 개통되었다. 길다."),
+    ("এটি ছোটো সেতু", unicodedata.normalize("NFD", "এটি ছোটো সেতু, ১৮৮৯ সালে খোলা।")),
+    (unicodedata.normalize("NFD", "সেতু ছোটো"), "এটি সেতু ছোটো"),
+]
 
 
-@pytest.mark.parametrize(("quote", "text"), [*TRUE_NEARBY, *MARKED])
+@pytest.mark.parametrize(("quote", "text"), [*TRUE_NEARBY, *MARKED, *COMPOSED])
 def test_a_true_quotation_is_found(quote: str, text: str) -> None:
     found = find_quote(quote, (Passage(text=text),))
     assert found.found

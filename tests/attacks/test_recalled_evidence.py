@@ -17,6 +17,7 @@ from redargue.evidence import Passage
 from redargue.memory import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
 from redargue.memory.recheck import recheck
+from redargue.retrieval.web_pages import PageAction
 from redargue.tasks.step import Step
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
@@ -39,13 +40,19 @@ def memory_with(folder: Path) -> Memory:
 
 
 async def verify(
-    folder: Path, *found: Passage, profile: str = "hardened", failing: bool = False, lookup: bool = False, **stored: Any
+    folder: Path,
+    *found: Passage,
+    profile: str = "hardened",
+    failing: bool = False,
+    online: bool = False,
+    lookup: bool = False,
+    **stored: Any,
 ) -> tuple[Verdict, ShelfTool]:
     """MERMAID answers at once, with a quotation of what the memory holds; the corpus now has ``found``."""
     steps = [Step(thought="I remember.", answer="SUPPORTS", quotes=(QUOTE,))]
     backend = ScriptedBackend(script(NextStep=lambda task, call: steps[0]))
     shelf = ShelfTool("corpus", *found, failing=failing)
-    shelf.online = False  # type: ignore[attr-defined]
+    shelf.online = online  # type: ignore[attr-defined]
     with memory_with(folder) as memory:
         finding = Finding(passage=STORED.model_copy(update=stored), arguments={"query": "lighthouse"})
         await memory.remember([finding], entities=["lighthouse"], claim="x", run="", now=NOW)
@@ -125,6 +132,20 @@ async def test_a_page_is_read_again_at_its_address_where_its_tool_is_not_in_the_
     monkeypatch.setattr(Verifier, "_page_action", lambda self, run: page)
     verdict, _ = await verify(tmp_path, OTHER, **WEB)
     assert (page.calls, verdict.caveats) == ([{"url": WEB["url"]}], caveats)
+
+
+@pytest.mark.parametrize("text", [f"A page. {TEXT} More.", "Corrected."])
+async def test_a_replay_compares_with_the_page_that_was_read_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    async def read(self: PageAction, arguments: Mapping[str, Any], *, search: Any) -> tuple[Passage, ...]:
+        return (Passage(text=text, url=arguments["url"]),)
+
+    monkeypatch.setattr(PageAction, "call", read)
+    verdict, _ = await verify(tmp_path, OTHER, online=True, **WEB)
+    assert verdict.caveats == (() if TEXT in text else (CHANGED,))
+    monkeypatch.setattr(PageAction, "call", None)
+    assert await replay(tmp_path / "run") == [verdict]
 
 
 async def test_a_run_without_a_tool_that_goes_online_reads_no_page_again(tmp_path: Path) -> None:

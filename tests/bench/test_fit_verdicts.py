@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import random
+import time
 from pathlib import Path
 
 import pytest
 
-from redargue.bench.commands.cascade import fit_of_verdicts, is_above, lower_bound, watched
+from redargue.bench.commands.cascade import first_above, fit_of_verdicts, lower_bound, watched
 from redargue.bench.judge import JudgedItem
 from redargue.claims import FEVER
 from redargue.cli.app import run
@@ -42,7 +43,8 @@ def test_nine_of_ten_fits_keep_the_target_on_the_population() -> None:
 @pytest.mark.slow
 def test_feedback_at_the_target_raises_few_alarms_and_drift_is_noticed() -> None:
     random_ = random.Random(1)
-    alarms = sum(is_above([random_.random() < TARGET for _ in range(300)], TARGET) for _ in range(DRAWS))
+    draws = ([random_.random() < TARGET for _ in range(300)] for _ in range(DRAWS))
+    alarms = sum(first_above(wrongs, TARGET) is not None for wrongs in draws)
     assert alarms <= 0.1 * DRAWS
     found = watched(drawn(random_, 400, shift=0.3), FEVER, 0.9, TARGET)
     assert found.crossed is not None
@@ -68,6 +70,32 @@ def test_what_cannot_be_fitted_is_an_error(items: list[JudgedItem], words: str) 
     with pytest.raises(UsageError) as raised:
         fit_of_verdicts(items, FEVER)
     assert words in raised.value.what
+
+
+def test_no_confidence_is_named_below_which_the_labelled_verdicts_were_left_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labelled = tmp_path / "labelled.csv"
+    decided = [f"supports,supports,{0.6312 + place / 1000}" for place in range(300)]
+    rows = [*decided, *["not enough info,supports,0.6"] * 99]
+    labelled.write_text("\n".join(["label,human,confidence", *rows]), encoding="utf-8")
+    assert run(["fit", str(labelled), "--target-error", "0.1"]) == 0
+    printed = capsys.readouterr().out
+    assert "--min-confidence 0.63\n" in printed
+    assert "It decides 300 of 399" in printed
+
+
+def test_a_later_decided_verdict_without_a_confidence_is_an_error_and_not_left_out() -> None:
+    with pytest.raises(UsageError, match="a decided verdict has no confidence"):
+        watched([JudgedItem("supports", "refutes")], FEVER, 0.9, TARGET)
+
+
+@pytest.mark.slow
+def test_much_feedback_is_read_once() -> None:
+    items = [JudgedItem("supports", "supports", confidence=0.9)] * 1500
+    started = time.process_time()
+    assert watched(items, FEVER, 0.9, TARGET).crossed is None
+    assert time.process_time() - started < 2.5
 
 
 def test_the_command_names_a_confidence_and_the_claim_after_which_feedback_crossed(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.bench.commands.mermaid import Imported, failure_of, import_runs, text_contents
+from redargue.bench.commands.mermaid import Imported, audit_triplets, failure_of, import_runs, text_contents
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import (
@@ -329,3 +329,24 @@ def test_a_row_that_cannot_be_read_is_skipped_by_name_and_an_empty_answer_is_the
 
 def events_of(folder: Path) -> list[Event]:
     return [event for record in sorted(folder.glob("*/run.json")) for event in read_events(record.parent)]
+
+
+def test_judged_triplets_are_read_as_an_editor_saves_them(tmp_path: Path) -> None:
+    judged = tmp_path / "judged.jsonl"
+    line = '{"claim": "c", "triplet": "a | b | c", "judgement": "right"}\r\n'
+    judged.write_bytes(b"\xef\xbb\xbf" + line.encode() + b"\r\n")
+    assert audit_triplets(tmp_path, judged, 1, 0) == {"right": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'{"claim": "caf\xe9", "triplet": "", "judgement": ""}', "not UTF-8"),
+        (b'{"claim": "c", "triplet": "t", "judgement": "yes"}', "not a triplet"),
+    ],
+)
+def test_a_file_of_triplets_that_cannot_be_read_is_named(content: bytes, words: str, tmp_path: Path) -> None:
+    judged = tmp_path / "judged.jsonl"
+    judged.write_bytes(content)
+    with pytest.raises(UsageError, match=words):
+        audit_triplets(tmp_path, judged, 1, 0)

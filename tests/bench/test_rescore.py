@@ -34,8 +34,8 @@ GOLD = ("true", "false", "true", "false")
 
 def said(label: str, confidence: float | None, calls: int, **facts: Any) -> Prediction:
     meaning = Meaning.SUPPORTED if label in ("true", "SUPPORTS") else Meaning.REFUTED
-    facts = {"usd": 0.01 * calls, "quotes": (1, 0), **facts}
-    return Prediction(label=label, meaning=meaning, confidence=confidence, calls=calls, **facts)
+    facts = {"usd": 0.01 * calls, "quotes": (1, 0), "meaning": meaning, **facts}
+    return Prediction(label=label, confidence=confidence, calls=calls, **facts)
 
 
 def results(*systems: tuple[str, list[Prediction]]) -> Comparison:
@@ -59,6 +59,17 @@ def test_the_second_answers_what_the_first_leaves_and_only_that_is_paid() -> Non
     assert (sure.kept, sure.accuracy.value, sure.calls, sure.saved) == (2, 1.0, 2.5, 0.5)
     assert sure.usd == pytest.approx(0.025)
     assert (bold.kept, bold.accuracy.value) == (3, 0.75)  # its third label is wrong
+
+
+def test_labels_of_one_meaning_stay_apart_where_both_benches_have_them() -> None:
+    letters = tuple(said(letter, 0.9, 1, meaning=Meaning.OPTION) for letter in "ABCB")
+    comparison = results(("reader", list(letters)), ("model", list(reversed(letters))))
+    rows = zip(comparison.claims, letters, strict=True)
+    claims = tuple(claim.model_copy(update={"gold": each.label}) for claim, each in rows)
+    comparison = comparison.model_copy(update={"claims": claims})
+    pairs = paired(comparison, row_of(comparison, "reader"), comparison, row_of(comparison, "model"))
+    assert rescored(pairs, 0.5, draws=50).accuracy.value == 1
+    assert rescored(pairs, None, draws=50).accuracy.value == 0
 
 
 def test_an_answer_without_a_quotation_never_stops() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from benchmarks.size import loaded_modules
 from typer.core import TyperGroup
 
 import redargue
-from redargue.cli.app import app, run
+from redargue.cli.app import app, commands, help_of, run
 from redargue.files import home
 
 
@@ -35,6 +36,20 @@ def test_h_is_help_on_every_level(command: list[str], capsys: pytest.CaptureFixt
     assert run([*command, "-h"]) == 0
     assert capsys.readouterr().out == long
     assert "Usage: redargue" in long
+
+
+@pytest.mark.parametrize("name", commands.builtin)
+def test_the_help_in_a_list_of_commands_is_that_of_the_command(name: str) -> None:
+    entry = commands[name]
+    said = entry.info.help if isinstance(entry, typer.Typer) else entry.__doc__
+    assert help_of(commands.place(name)).strip() == inspect.cleandoc(said or "").strip() != ""
+
+
+def test_a_list_of_commands_imports_none_of_them() -> None:
+    code = "import sys; from redargue.cli.app import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stderr.split() if name.startswith("redargue.")}
+    assert not loaded & {"redargue.assembly", "redargue.run", "redargue.cli.check"}
 
 
 @pytest.mark.parametrize("command", ["check", "ground"])

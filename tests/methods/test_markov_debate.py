@@ -77,6 +77,7 @@ async def test_transitions_of_the_ablation(transition: str, factual: bool, first
 async def test_no_rounds_are_the_first_opinion() -> None:
     verdict, spoke, _ = await chain(True, min_rounds=0)
     assert (verdict.label, verdict.rounds, spoke) == ("SUPPORTS", 0, [(0, "judge")])
+    assert verdict.decided_by == "judge"
 
 
 async def test_it_goes_on_until_three_agree_and_ends_at_the_last_state() -> None:

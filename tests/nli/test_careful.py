@@ -13,9 +13,18 @@ import pytest
 from redargue.claims import FEVER, Claim, Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Passage
+from redargue.nli import backend
 from redargue.nli.aggregation import WEIGHTS, Weights, with_parts
 from redargue.nli.backend import EmbeddedBackend, answer_from
-from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, SourceKind, read_weights, source_kind
+from redargue.nli.careful import (
+    IN_CONTEXT,
+    PICKED,
+    CarefulReader,
+    CarefulWeights,
+    SourceKind,
+    read_weights,
+    source_kind,
+)
 from redargue.nli.reader import Reading
 from redargue.nli.session import WEIGHTS_FOLDER, CrossEncoder, Entailment, shared
 
@@ -53,6 +62,29 @@ class Scripted:
 def read(claim: str, passages: Sequence[Passage], model: Any, weights: Weights = CERTAIN) -> Reading:
     least: dict[SourceKind, float] = {"documents": 0.63, "abstracts": 0.9, "web": 0.97}
     return CarefulReader(shared(1), CrossEncoder(threads=1), model, weights=weights, least=least).read(claim, passages)
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "named"),
+    [
+        (None, (0.77, 0.9, 0.95), ""),
+        (0.7, (0.7, 0.7, 0.7), "decides from 0.7"),  # above the small reader's own threshold
+        (0.8, (0.77, 0.8, 0.8), "decides from 0.8"),  # what documents show with less is then marked as unsure
+        (0.96, (0.77, 0.9, 0.95), ""),
+    ],
+)
+def test_a_lower_threshold_loosens_the_reader_for_each_kind_of_source(
+    given: float | None, least: tuple[float, ...], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own: dict[SourceKind, float] = {"documents": 0.77, "abstracts": 0.9, "web": 0.95}
+    installed = CarefulWeights(Path("none"), "0" * 12, CERTAIN, tuple(own.items()))
+    monkeypatch.setattr(backend, "careful_weights", lambda: installed)
+    monkeypatch.setattr(backend, "_cross_encoder", lambda *given: Scripted(lambda text: NEITHER))
+    made = EmbeddedBackend(threads=1, least=given)
+    paper = Passage(text="Of 80 patients in the cohort, 12 improved (p < 0.05).")
+    pages = (BRIDGE, paper, BRIDGE.model_copy(update={"url": "https://example.org/bridge"}))
+    assert tuple(made.reader.least_for([passage]) for passage in pages) == least
+    assert made.identity.partition("careful 000000000000,")[2] == named
 
 
 @pytest.mark.slow

@@ -18,6 +18,9 @@ def only(text: str) -> Quantity:
     ("one", "other"),
     [
         ("3 years", "36 months"),
+        ("**5** euros", "5 euros"),
+        ("in _1997_.", "1997"),
+        ("_five_ *km*", "5 km"),
         ("three years", "36 months"),
         ("1.5 million", "1,500,000"),
         ("one and a half million", "1,500,000"),

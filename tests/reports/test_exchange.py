@@ -13,7 +13,8 @@ import pytest
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.events import ClaimEnded
-from redargue.reports.exchange import line_and_column, literal
+from redargue.reports import load_run
+from redargue.reports.exchange import findings, line_and_column, literal
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
 from support.payloads import ALL
@@ -174,6 +175,11 @@ def test_junit_fails_what_is_not_supported_and_never_passes_what_was_not_checked
         [("error", "unchecked")],
     ]
     assert cases[1].attrib["name"] == "claim 2: It is red."
+
+
+def test_a_claim_that_ended_in_an_error_has_no_confidence(folder: Path) -> None:
+    (failed,) = [each for each in findings(load_run(folder), None) if each.verdict and each.verdict.error]
+    assert "confidence" not in failed.message
 
 
 def test_junit_counts_claims_that_have_not_finished_as_errors(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from lxml import html  # type: ignore[import-untyped]
 
 from redargue.caveats import ClaimPart, Difference, Leaning, Unchecked, UncheckedReason
 from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
-from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
+from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source, Timing
 from redargue.reports.debate import macro
 from redargue.reports.overview import TITLES, Risk, RiskRow, compared_words, risk_counts, risk_rows, risk_tables
+from redargue.reports.phrases import place_of
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Unsure, Verdict
 
@@ -182,3 +183,12 @@ def test_evidence_in_a_language_that_is_not_read_is_named_in_the_row() -> None:
     (row,) = rows(verdict("It cost 84 million.", gaps=unread))
     assert row.said == ("found and not read, as the embedded models read English only: evidence in German",)
     assert "evidence in German" in str(risk_tables([row])[0].rows)
+
+
+def test_a_source_that_is_later_than_the_claims_date_is_called_so_wherever_it_is_cited() -> None:
+    def place(timing: Timing) -> tuple[str, ...]:
+        source = Source(document="https://orvell.example", title="News", published="2023-05-01", timing=timing)
+        return place_of(Quote(text="Twelve lamps.", status=QuoteStatus.VERIFIED, source=source))
+
+    assert place(Timing.LATER) == ("News", "2023-05-01", "after the as-of date")
+    assert place(Timing.IN_TIME) == ("News", "2023-05-01")

@@ -19,8 +19,9 @@ from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted
+from redargue.evidence import Passage, Quote, QuoteStatus, Side
 from redargue.reports import debate
-from redargue.reports.exchange import read_signature
+from redargue.reports.exchange import claim_review, read_signature
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import SIGNATURE, N, R, S, bench_of, debated, run_of, text_of, written
@@ -187,6 +188,16 @@ def test_a_claim_review_holds_what_is_known_and_invents_no_address(tmp_path: Pat
     assert first["author"] == {"@type": "Organization", "name": "A newsroom"}
     assert (first["url"], first["datePublished"]) == ("https://example.org/review", "2026-11-22")
     assert "url" not in first["citation"][0]
+
+
+def test_a_claim_review_names_a_file_without_its_folders() -> None:
+    passage = Passage(text="It opened in 1998.", document="/home/ann/desk/report.pdf")
+    quote = Quote(
+        text=passage.text, status=QuoteStatus.VERIFIED, start=0, end=18, passage=passage.sha256,
+        source=passage.source(), side=Side.FOR, agent="reader",
+    )  # fmt: skip
+    review = claim_review(Verdict(claim=Claim(text=passage.text), label=S, quotes=(quote,)), SIGNATURE)
+    assert review["citation"] == [{"@type": "CreativeWork", "name": "report.pdf"}]
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from redargue.backends import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
-from redargue.events import canonical
+from redargue.events import CallReused, canonical
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
-from redargue.runs.record import Record, last_attempts, read_events
+from redargue.runs.record import Record, last_attempts, read_events, writing
 from redargue.spec import RunSpec
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
@@ -279,6 +279,18 @@ async def test_two_processes_cannot_write_one_folder(tmp_path: Path) -> None:
         verifier(tmp_path)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+def test_a_full_disk_is_said_and_the_folder_is_free_again(tmp_path: Path) -> None:
+    record = Record(tmp_path, MANIFEST)
+    record._log.close()
+    record._log = open("/dev/full", "ab")  # noqa: SIM115
+    with pytest.raises(RecordError, match=r"cannot be written: No space left"):
+        record.write(CallReused(agent="reader", round=1, task="AnswerClaim"))
+    record.close()
+    with writing(tmp_path):
+        pass
+
+
 async def test_what_is_no_run_folder_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="contains no run"):
         await replay(tmp_path / "nothing")
@@ -299,6 +311,20 @@ async def test_a_spent_budget_ends_claims_with_an_error_and_resuming_pays_only_t
     with verifier(tmp_path, budget=Budget(CALLS * len(CLAIMS))) as each:
         assert all(verdict.error is None for verdict in await each.verify_all(CLAIMS, concurrency=3))
         assert each.budget.spent.calls == CALLS * len(CLAIMS)  # the first claim's calls were paid for from it before
+
+
+@pytest.mark.slow
+async def test_what_unfinished_claims_have_cost_counts_before_any_further_call(tmp_path: Path) -> None:
+    with verifier(tmp_path, Failing(CALLS - 1, ProviderError("it is overloaded"))) as each:
+        await each.verify_all(CLAIMS, concurrency=1)
+    calls = (event for event in read_events(tmp_path) if event.kind in ("call_finished", "call_failed"))
+    paid = sum(event.requests for event in calls if event.charge == "call")
+    backend = disputed()
+    with verifier(tmp_path, backend, budget=Budget(paid)) as each:
+        verdicts = await each.verify_all(CLAIMS, concurrency=6)
+        assert each.budget.spent.calls == paid
+    assert {verdict.error.type for verdict in verdicts if verdict.error} == {"BudgetReached"}
+    assert not any(task.charge == "call" for task, _ in backend.calls)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,13 +13,13 @@ import pytest
 
 from redargue.assembly import Parts
 from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import Claim
 from redargue.cluster.store import open_ledger
 from redargue.errors import BudgetReached, UsageError
 from redargue.evidence import Passage
 from redargue.retrieval.tools import Search
 from redargue.run import Run
 from redargue.runs.budget import Account, Budget, Cost, Prices
-from redargue.runs.record import Record
 from redargue.service.keys import Keys
 from redargue.spec import RunSpec
 from redargue.verifier import Verifier
@@ -82,21 +82,15 @@ async def test_concurrent_searches_cannot_exceed_a_budget_together() -> None:
 
 
 async def test_a_resumed_run_has_spent_the_searches_of_its_record(tmp_path: Path) -> None:
-    def run(budget: Budget, record: Record, tool: PaidTool) -> Run:
-        return Run(ScriptedBackend({}), {"google": tool}, budget=budget, record=record)
-
-    tools = {name: PaidTool(name) for name in ("google", "corpus")}
     spec = RunSpec(method="single-reader", tools=("google",))
-    with Verifier(spec, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
-        assert verifier.record
-        await run(Budget.parse("2searches"), verifier.record, PaidTool("google")).search("google", "a", 3, agent="r")
-    with Verifier(spec, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
-        assert verifier.record
-        again, tool = Budget.parse("2searches"), PaidTool("google")
-        resumed = run(again, verifier.record, tool)
-        for query in ("a", "b"):
-            await resumed.search("google", query, 3, agent="r")
-        assert (tool.sent, again.spent.searches) == (1, 2)
+    for sent, query in enumerate(("a", "b", "c")):
+        tools, budget = {name: PaidTool(name) for name in ("google", "corpus")}, Budget.parse("2searches")
+        given: dict[str, Any] = {"evidence": tools, "budget": budget, "claims": [Claim(text=CLAIM)], "folder": tmp_path}
+        with Verifier(spec, backend=ScriptedBackend(script()), **given) as verifier:
+            assert budget.spent.searches == sent
+            run = Run(ScriptedBackend({}), {**tools}, budget=budget, record=verifier.record)
+            with pytest.raises(BudgetReached) if sent == 2 else nullcontext():
+                await run.search("google", query, 3, agent="r")
 
 
 @pytest.mark.parametrize(

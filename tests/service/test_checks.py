@@ -299,8 +299,9 @@ async def test_a_folder_that_someone_else_may_have_filled_starts_no_check() -> N
 async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the_day() -> None:
     """Two checks have cost 5 calls each; what is left pays for two more, and a third would find nothing."""
     budgets = DayBudgets(lambda owner: "20calls")
-    for _ in range(4):
-        assert isinstance(budgets.of_check("a", None), KeyBudget)
+    assert isinstance(budgets.of_check("a", None), KeyBudget)
+    for _ in range(2):
+        budgets.note_end("a")
     day = budgets.of("a")
     assert day
     day.recall(Cost(calls=10))
@@ -311,6 +312,31 @@ async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the
     day.recall(Cost(calls=10))
     with pytest.raises(BudgetReached, match="is spent"):
         budgets.require("a", [5, 5])
+
+
+async def test_checks_that_wait_cost_what_those_before_did() -> None:
+    """Three have cost 5 calls each: of 60 calls, nine more are paid, although none of those that wait has begun."""
+    budgets = DayBudgets(lambda owner: "60calls")
+    for _ in range(3):
+        budgets.note_end("a")
+    day = budgets.of("a")
+    assert day
+    day.recall(Cost(calls=15))
+    budgets.require("a", [23] * 8, 23)
+    with pytest.raises(BudgetReached, match="9 checks that you have sent may spend the rest"):
+        budgets.require("a", [23] * 9, 23)
+
+
+@pytest.mark.slow
+def test_an_answer_with_documents_may_cost_a_call_a_claim_beside_its_readings() -> None:
+    rules = RequestRules(RunSpec(model="m"))
+    text = "The mast is 40 metres tall. " * 30
+    most = {
+        "alone": rules.prepare(CheckRequest(text=text)).most_calls,
+        "together": rules.prepare(CheckRequest(text=text, contexts=("It is tall.",))).most_calls,
+        "one claim": rules.prepare(CheckRequest(claim="The mast is 40 metres tall.")).most_calls,
+    }
+    assert most == {"alone": 32, "together": 37, "one claim": 1}  # with two calls for the extraction
 
 
 async def test_a_first_burst_is_refused_where_the_budget_has_too_few_calls_left_for_a_check() -> None:

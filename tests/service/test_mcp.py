@@ -189,6 +189,14 @@ async def test_an_answer_is_grounded_and_what_was_not_checked_says_why() -> None
 
 
 @pytest.mark.slow
+async def test_an_answer_is_grounded_by_the_method_of_other_texts_with_documents() -> None:
+    async with connected(Parts(backend=Held(0, Path("nowhere")), evidence=debate().evidence)) as (client, store):
+        for tool, name in (("ground", "answer"), ("check_text", "text")):
+            await ended(client, tool, **{name: BRIDGE, "contexts": [BRIDGE]})
+        assert [check.method for check in store.list().checks] == ["tool-mad", "tool-mad"]
+
+
+@pytest.mark.slow
 async def test_a_failed_check_is_not_a_verdict() -> None:
     async with connected(Parts(backend=Held(0, Path("nowhere")), evidence=debate().evidence)) as (client, _):
         result = await ended(client, "check_text", text=BRIDGE, contexts=[BRIDGE])

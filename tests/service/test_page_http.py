@@ -242,6 +242,21 @@ async def test_a_text_that_is_too_long_is_to_be_checked_in_parts(size: int, what
         assert f"long.txt: {what}; check it in parts" in reply.text
 
 
+async def test_a_hidden_file_that_was_chosen_is_read() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        files = [("files", (name, DOCUMENT.encode())) for name in (".notes.txt", "folder/.index.txt")]
+        started = await http.post("/checks", data={"words": CLAIM}, files=files)
+        id_ = started.headers["location"].rpartition("/")[2]
+        (document,) = application.state.store._active[id_].entry.request.documents
+        refused = await http.post("/checks", data={"words": CLAIM}, files=[("files", (".env", b"A=1"))])
+    assert (document.document, document.text) == (".notes.txt", DOCUMENT)
+    assert ".env: its type is not read" in refused.text
+
+
 LETTER = b"From: Lars Nordmark <lars@nordmark.example>\nDate: Wed, 29 Apr 2026 10:00:00 +0000\nSubject: Blades\n\n"
 ARTICLE = f"""<html><head><title>Project</title><meta property="article:published_time" content="2026-05-04"></head>
 <body><article><p>{DOCUMENT} {DOCUMENT}</p></article></body></html>"""

@@ -23,7 +23,7 @@ from redargue.service.context import ServiceSettings
 from redargue.service.keys import Keys
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
-from redargue.service.rules import CheckRequest, RequestRules
+from redargue.service.rules import CheckRequest, ContextDocument, RequestRules
 from redargue.spec import RunSpec
 from service.test_http import client, problem
 from support.serving import service_parts
@@ -116,6 +116,48 @@ def test_without_a_list_requests_use_the_operators_corpus_and_its_live_tool() ->
     assert raised.value.where == "profile"
     with pytest.raises(UsageError, match="tavily is not allowed here"):
         rules.prepare(CheckRequest(claim=CLAIM["claim"], settings={"tools": ["tavily"]}))
+
+
+@pytest.mark.anyio
+async def test_documents_are_searched_as_documents_whatever_the_service_searches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = {"contexts": ["The lighthouse at Cape Ansel was lit in 1871."], "method": "single-reader"}
+    rules = RequestRules(RunSpec(tools=("wikipedia",)), "wikipedia", ("wikipedia",))
+    application = create_app(ServiceSettings(rules=rules))
+    transport = httpx2.ASGITransport(application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        wait = {"Prefer": "wait=60"}
+        text = (await http.post("/v1/checks", json={"text": CLAIM["claim"], **asked}, headers=wait)).json()
+        ground = (await http.post("/v1/ground", json={"answer": CLAIM["claim"], **asked})).json()
+    assert text["result"]["usage"]["by_tool"] == ground["usage"]["by_tool"] == {"corpus": 1}
+    kept = rules.prepare(CheckRequest(text=CLAIM["claim"], **asked), tools=("wikipedia",))
+    assert kept.spec.tools == ("wikipedia",)  # a check of an earlier version is resumed as it began
+
+
+@pytest.mark.parametrize("asked", [{"claim": "Bees have six legs."}, {"text": "Bees have six legs."}], ids=str)
+def test_the_name_of_a_file_is_not_its_text(asked: dict[str, str]) -> None:
+    request = CheckRequest(**asked, contexts=("Bees are insects.", ContextDocument(text="a"), "bees.txt"))
+    with pytest.raises(UsageError, match=r"context 3 is the name of a file, not its text: 'bees.txt'") as raised:
+        RequestRules(RunSpec()).prepare(request)
+    assert raised.value.where == "contexts"
+
+
+@pytest.mark.anyio
+async def test_an_answer_with_documents_is_estimated_as_it_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDARGUE_BASE_URL", "http://127.0.0.1:9/v1")
+    application = create_app(ServiceSettings(rules=RequestRules(RunSpec(model="gpt-4o", tools=("tavily",)))))
+    transport = httpx2.ASGITransport(application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        body = {"text": "The mast is 40 metres tall. " * 4, "contexts": ["It is tall."]}
+        found = (await http.post("/v1/estimate", json=body)).json()
+    assert [found[name]["calls"] for name in ("low", "likely", "high")] == [2, 3, 7]
 
 
 def test_the_proxy_uses_the_operators_tools_whatever_method_a_request_names() -> None:

@@ -10,10 +10,10 @@ import pytest
 from redargue.claims import AVERITEC, FEVER, TWO, Claim
 from redargue.llm.rendering import Renderer
 from redargue.methods.dual_position.referees import SCORE_DIMENSIONS, Judgement
-from redargue.methods.dual_position.tasks import STANCES
+from redargue.methods.dual_position.tasks import STANCES, SpeakForTeam, TeamStatement
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.tasks.answer import AnswerClaim
-from redargue.tasks.query import RewriteQuery, WriteQuery
+from redargue.tasks.query import Query, RewriteQuery, WriteQuery
 from redargue.tasks.step import ActionTool, Step, ToolCall, label_in
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
@@ -102,6 +102,20 @@ def test_a_query_is_read_without_the_word_before_it(given: str) -> None:
         query = Renderer().read(task, json.dumps(reply), plain=False)
         assert getattr(query, "text", None) == "Cape Ansel"
     assert getattr(Renderer().read(first, given, plain=True), "text", None) == "Cape Ansel"
+
+
+def test_null_is_an_empty_field() -> None:
+    kept = RewriteQuery(claim=CLAIM, tool="corpus", about="documents", others=(), used="x")
+    assert Renderer().read(kept, '{"keep": true, "query": null}', plain=False) == Query(kept=True)
+    with pytest.raises(ValueError, match="the query is empty"):
+        Renderer().read(kept, '{"keep": false, "query": null}', plain=False)
+    two_sided = AnswerClaim(claim=CLAIM.model_copy(update={"labels": TWO}))
+    given = {"reasoning": "r", "quotes": None, "open": None, "label": "SUPPORTS"}
+    answer = Renderer().read(two_sided, json.dumps(given), plain=False)
+    assert getattr(answer, "text", "") == "r\n**SUPPORTS**"
+    spoken = SpeakForTeam(claim=CLAIM, position="affirmative", opponent=None, analysis="", passages=())
+    statement = Renderer().read(spoken, '{"text": "t", "quotes": null, "concedes": null}', plain=False)
+    assert statement == TeamStatement(text="t")
 
 
 def judged(score: float, other: float, **given: Any) -> Judgement:

@@ -17,7 +17,7 @@ from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError,
 from redargue.events import CallFinished, canonical
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
-from redargue.runs.record import read_events
+from redargue.runs.record import DRAFT, read_events
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
 from redargue.tasks.extract import SentenceMarks as Marks
@@ -252,6 +252,32 @@ async def test_an_unreadable_extraction_is_asked_for_again(server: Loopback, tmp
         assert server.counts.requests["chat"] == 2  # with a repair
     server.script = agreeing
     assert (await verify_text(TEXT, evidence={"corpus": ShelfTool("corpus")}, **given)).outcome is Outcome.FACTUAL
+
+
+async def test_an_unreadable_reply_to_an_extraction_repeats_no_other(tmp_path: Path) -> None:
+    text, folder = " ".join(f"Number {at} is a number." for at in range(25)), tmp_path / "run"
+    labels = {f"Number {at} is one.": "SUPPORTS" for at in (4, 24)}
+    first, second = (claimed((5, f"Number {at} is one.")) for at in (4, 24))
+    unreadable = BadReply("prose", raw="")
+    with pytest.raises(BadReply):
+        await verify_text(text, folder=folder, **options(scripted(labels, first, unreadable)))
+    backend = scripted(labels, second)
+    report = await verify_text(text, folder=folder, **options(backend))
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS", "SUPPORTS"]
+    assert [len(task.sentences) for task, _ in backend.calls if isinstance(task, ExtractClaims)] == [5]
+    assert report.usage.by_task["ExtractClaims"] == 3
+    assert await replay(folder) == [each.verdict for each in report.claims]
+
+
+async def test_other_files_in_a_run_folder_stay(tmp_path: Path) -> None:
+    others = [tmp_path / "text" / "notes.txt", tmp_path / DRAFT / "notes.txt"]
+    for other in others:
+        other.parent.mkdir(exist_ok=True)
+        other.write_text("mine")
+    report = await verify_text(TEXT, folder=tmp_path, **options(scripted({"It is old.": "SUPPORTS"}, claimed())))
+    assert report.claims == ()
+    assert [other.read_text() for other in others] == ["mine", "mine"]
+    assert sorted(os.listdir(tmp_path / DRAFT)) == ["notes.txt"]
 
 
 async def test_the_extraction_stands_in_the_record_and_the_claims_replay(server: Loopback, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 Two recorded systems can also be computed as a cascade: what it would have cost and said if the second had been asked
 only where the first is not sure. No model is called: labels, confidences and costs are those of the records. Both
-systems have to have seen the same claims, which are matched by their text; a label of the first counts as the second's
-label of the same meaning.
+systems have to have seen the same claims, which are matched by their text; a label of the first that the second's bench
+lacks counts as its label of the same meaning.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Prediction(Frozen):
     calls: int = 0
     tokens: int = 0
     usd: float | None = None
-    seconds: float = 0.0  # since the start of the run
+    seconds: float = 0.0  # from the start of the claim to its verdict
     quotes: tuple[int, int] = (0, 0)  # numbers of quotations found and not found
 
 
@@ -363,12 +363,13 @@ def paired(
     """The claims with a gold label that both systems have seen; raises UsageError if there are none."""
     answers = {claim.claim: said for claim, said in zip(first.claims, first_row.said, strict=True)}
     words = {said.meaning: said.label for said in then_row.said if said.label}
+    known = {*then_row.scores.labels, *(claim.gold for claim in then.claims), *(said.label for said in then_row.said)}
     pairs = []
     for claim, said in zip(then.claims, then_row.said, strict=True):
         answer = answers.get(claim.claim)
         if claim.gold is None or answer is None:
             continue
-        label = words.get(answer.meaning) if answer.label else None
+        label = answer.label if answer.label in known else words.get(answer.meaning)
         pairs.append(Paired(claim=claim.claim, gold=claim.gold, label=label, first=answer, then=said))
     if not pairs:
         raise UsageError("the two benches have no claim in common", hint="run both on the same claims")

@@ -88,7 +88,7 @@ BENCH = "bench.json"
 
 
 class ClaimOutcome(NamedTuple):
-    """A claim's verdict and the second of the run at which it was reached (0 for an earlier run's verdict)."""
+    """A claim's verdict and the seconds from its start to it; while a system runs, 0 for an earlier run's verdict."""
 
     verdict: Verdict
     seconds: float

@@ -15,6 +15,7 @@ The entry is a function as Typer reads it (its parameters are the options, its d
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import sys
@@ -87,6 +88,18 @@ def _as_command(name: str, entry: Callable[..., Any] | typer.Typer) -> Any:
     return typer.main.get_group(app).commands[name]
 
 
+def help_of(place: str) -> str:
+    """The help of a function or a :class:`typer.Typer` at ``module:name``, read from its source, which is not run."""
+    module, _, name = place.partition(":")
+    source = Path(__file__).parents[2].joinpath(*module.split(".")).with_suffix(".py")
+    for node in ast.parse(source.read_text(encoding="utf-8")).body if source.is_file() else ():
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return ast.get_docstring(node) or ""
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.targets[0]) == name:
+            return next(str(ast.literal_eval(each.value)) for each in node.value.keywords if each.arg == "help")
+    return ""
+
+
 class ExtensibleGroup(TyperGroup):
     """A group whose commands are its own and, after its words, those of :data:`commands`."""
 
@@ -100,6 +113,16 @@ class ExtensibleGroup(TyperGroup):
         if own is not None or " " in cmd_name or self.words + cmd_name not in commands:
             return own
         return _as_command(cmd_name, commands[self.words + cmd_name])
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Lists the commands; most of redargue's own are not imported for it, which takes seconds."""
+        listed = TyperGroup(rich_markup_mode=None)
+        for name in self.list_commands(ctx):
+            text = help_of(commands.place(self.words + name))
+            command = TyperGroup(name=name, help=text) if text else self.get_command(ctx, name)
+            if command:
+                listed.commands[name] = command
+        listed.format_commands(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Raises UsageError for a command whose package is not installed."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -41,13 +41,13 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
 
     A reply quotes pages, and a page may contain what looks like a reply. So nested objects are not considered (not even
     inside a broken one), no object takes precedence over another, and an object copied from the material is refused.
-    Fields that were not asked for are ignored; an object with none of the fields is refused. Raises ValueError if there
-    is no object, or there are several that differ.
+    Fields that were not asked for are ignored, and null is a missing field where it may be missing; an object with none
+    of the fields is refused. Raises ValueError if there is no object, or there are several that differ.
     """
     replies: dict[str, Frozen] = {}
     for candidate in _objects(text, material, _fields(kind)):
         try:
-            reply = kind.model_validate(candidate, extra="ignore")
+            reply = kind.model_validate(_without_null(candidate, _fields(kind)), extra="ignore")
         except ValidationError as error:
             raise ValueError(first_problem(error)) from None
         if not reply.model_fields_set:
@@ -58,6 +58,13 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
     if not replies:
         raise ValueError("no JSON object was found")
     return next(iter(replies.values()))
+
+
+def _without_null(value: Any, fields: Mapping[str, FieldInfo]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    optional = {name for name, field in fields.items() if not field.is_required()}
+    return {name: part for name, part in value.items() if part is not None or name not in optional}
 
 
 def first_problem(error: ValidationError) -> str:

@@ -119,19 +119,28 @@ class Costs(NamedTuple):
     high: DryRun
 
 
-def costs(method: ConfiguredMethod, claim: Claim = CLAIM, *, actions: Mapping[str, Action] | None = None) -> Costs:
+def costs(
+    method: ConfiguredMethod,
+    claim: Claim = CLAIM,
+    *,
+    actions: Mapping[str, Action] | None = None,
+    together: int = 0,
+) -> Costs:
     """The cost of a claim, from a dry run of each course.
 
     Args:
         claim: its label set, options, context and number of sentences may change the cost; its subject does not.
         actions: of MCP servers, which the method's agents may call.
+        together: the cost of so many such claims, which the method reads ahead; 0 for one that is verified alone.
 
     Raises:
         RedargueError: the method refuses the claim.
         UsageError: the cost is unknown, because the method fails in a dry run.
     """
     offered = tuple(Offered(name, action.about, action.parameters) for name, action in (actions or {}).items())
-    return _costs(_Case(method.kind, method.settings.model_dump_json(), repr(offered), method, offered), claim)
+    return _costs(
+        _Case(method.kind, method.settings.model_dump_json(), repr(offered), method, offered), claim, together
+    )
 
 
 @dataclass(frozen=True)
@@ -146,11 +155,13 @@ class _Case:
 
 
 @lru_cache(maxsize=256)
-def _costs(case: _Case, claim: Claim) -> Costs:
+def _costs(case: _Case, claim: Claim, together: int) -> Costs:
     courses = AGREES_LATER, AGREES, DISAGREES, DOUBTS, MAKES_UP
-    runs = [dry_run(case.method, claim, course, actions=case.actions) for course in courses]
+    runs = [dry_run(case.method, claim, course, actions=case.actions, together=together) for course in courses]
     if error := next(filter(None, (run.error for run in runs)), None):
         raise error
+    if together:  # in documents, whose searches cost nothing
+        return Costs(min(runs, key=lambda run: run.model_calls), runs[0], max(runs, key=lambda run: run.model_calls))
     return Costs(min(runs, key=lambda run: run.size), runs[0], max(runs, key=lambda run: run.size))
 
 
@@ -166,8 +177,11 @@ def dry_run(
     *,
     actions: Sequence[Offered] = (),
     seen: Seen | None = None,
+    together: int = 0,
 ) -> DryRun:
     """Verifies a claim as the course has it; ``seen`` is called with every request before it is answered.
+
+    ``together``: as for :func:`costs`.
 
     Raises:
         UsageError: the method fails.
@@ -175,14 +189,19 @@ def dry_run(
 
     def ran() -> DryRun:
         with asyncio.Runner(loop_factory=_Clock) as runner:
-            return runner.run(_verified(method, claim, course, actions, seen))
+            return runner.run(_verified(method, claim, course, actions, seen, together))
 
     with ThreadPoolExecutor(1) as thread:  # this one may have a running loop
         return thread.submit(ran).result()
 
 
 async def _verified(
-    method: ConfiguredMethod, claim: Claim, course: Course, actions: Sequence[Offered], seen: Seen | None
+    method: ConfiguredMethod,
+    claim: Claim,
+    course: Course,
+    actions: Sequence[Offered],
+    seen: Seen | None,
+    together: int,
 ) -> DryRun:
     counted, names = DryRun(), method.tools()
     memory = MadeUpMemory(names[0] if names else "", knows=course.recalls)
@@ -194,9 +213,16 @@ async def _verified(
         memory=memory,
     )
     try:
+        if together:
+            run.opening, *_ = await method.read_ahead((claim,) * together, run)
+        all_counts: tuple[Counter[Any], ...] = (counted.asked, counted.searches)
+        ahead = [Counter(counts) for counts in all_counts]
         verdict = await method.verify(claim, run)
         if method.settings.profile == "hardened":
             await read_again(deciding(verdict), claim, run, None)
+        for counts, before in zip(all_counts, ahead, strict=True):
+            for name in counts:  # each of the others costs the same after what was read ahead
+                counts[name] += max(0, together - 1) * (counts[name] - before[name])
     except RedargueError as error:
         counted.error = error
     except Exception as error:  # of a method of others

@@ -78,7 +78,8 @@ class EmbeddedBackend:
         reader: an added model (``redargue models``) that reads evidence instead of the bundled cross-encoder.
         careful: whether the large cross-encoder reads what the small one finds, where the package ``redargue-reader``
             is installed; an added reader reads alone.
-        least: probability of a side, in [0, 1], below which a claim is left open; None for the reader's own.
+        least: probability of a side, in [0, 1], below which a claim is left open, where it is lower than the reader's
+            own for that kind of source.
     """
 
     name = "embedded"
@@ -95,8 +96,10 @@ class EmbeddedBackend:
         careful: bool = True,
         least: float | None = None,
     ) -> None:
-        self._threads, self._publishers_once, self._user_reader, self._least = threads, publishers_once, reader, least
+        self._threads, self._publishers_once, self._user_reader = threads, publishers_once, reader
         self._careful = careful_weights() if careful and not reader else None
+        own = max(dict(self._careful.least).values()) if self._careful else MIN_CONFIDENCE
+        self._least = least if least is not None and least < own else None
 
     @cached_property
     def identity(self) -> str:
@@ -162,7 +165,7 @@ class EmbeddedBackend:
                 _cross_encoder(self._careful, self._threads),
                 weights=self._careful.weights,
                 publishers_once=self._publishers_once,
-                least=own if self._least is None else dict.fromkeys(own, self._least),
+                least={kind: min(least, least if self._least is None else self._least) for kind, least in own.items()},
             )
         return Reader(
             self.embedder,

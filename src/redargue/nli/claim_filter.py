@@ -132,12 +132,22 @@ _DOCUMENTS = (  # those of a chatbot's request
 _BY = r"(?:according to|based on|as (?:stated|mentioned|described|noted|shown|given|per)(?: in| by)?|per|from)"
 _SAID = r"(?: (?:also|clearly|explicitly))?"
 _TRAIL = re.compile(rf",? {_BY} {_DOCUMENTS}(?=\W*$)", re.IGNORECASE)
-_MARK = re.compile(  # what refers to a source: [1], 【1†source】, (Source: Document 1)
-    r"\s*(?:\[\^?\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*\]|【[^【】]{1,80}】|\((?:sources?|refs?|references?)\s*:[^()]{1,120}\)"
+_MARK = re.compile(  # what refers to a source: 【1†source】, (Source: Document 1)
+    r"\s*(?:【[^【】]{1,80}】|\((?:sources?|refs?|references?)\s*:[^()]{1,120}\)"
     rf"|[\[(](?:(?:sources?|see|refs?):?\s+)?{_KIND}[ _-]?#?\d{{1,3}}"
     rf"(?:(?:,| and|,? &)\s*(?:{_KIND} )?#?\d{{1,3}})*[\])])",
     re.IGNORECASE,
 )
+_NUMBERED_MARK = re.compile(  # [1], [2, 3], [1](https://…), [1][2]
+    r"(?P<space>\s*)\[\^?(?P<number>\d{1,3}(?:,\d{3}(?=\]))?)(?P<more>(?:\s*[,;–-]\s*\^?\d{1,3})*)\]"
+    r"(?:\[\d{1,3}\]|\((?:[^()\n]|\([^()\n]*\))*\))?"
+)
+_BEFORE_A_FIGURE = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|of|(?<!according )to|in"
+    r"|on|at|by|from|for|with|about|around|over|under|than|between)\Z",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(r"\s?[%°]|\s+(?P<noun>[A-Za-z]\w+)")  # after a figure
 _LEAD = re.compile(
     rf"{_BY}(?: {_DOCUMENTS})?\s*[,:]\s*"
     rf"|(?:in|from) {_DOCUMENTS},? it (?:is|was){_SAID} (?:stated|mentioned|noted|said|written|shown|explained) that "
@@ -221,9 +231,16 @@ def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> li
 def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[Statement]:
     """What each sentence states; of several sentences in one string, those that can be checked are the claim."""
     found = [list(candidates(sentence)) for sentence in sentences]
-    every = list(dict.fromkeys(part.text for of_one in found for part in of_one))
+    stated = [part.text for of_one in found for part in of_one]
+    every = list(dict.fromkeys([*stated, *map(_unquoted, stated)]))
     odds = dict(zip(every, map(float, scores(every, embedder or shared())), strict=True)) if every else {}
+    odds = {text: max(odds[text], odds[_unquoted(text)]) for text in stated}
     return [_reading(sentence, of_one, odds) for sentence, of_one in zip(sentences, found, strict=True)]
+
+
+def _unquoted(text: str) -> str:
+    """A sentence of a quotation without the marks at its edges, which say nothing of what it states."""
+    return text.strip('"“”„«»') or text
 
 
 def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, float]) -> Statement:
@@ -279,11 +296,30 @@ class _Candidate(NamedTuple):
     finite: bool
 
 
+def _without_marks(text: str) -> str:
+    """The text without what refers to a source; a figure in brackets stays: "It has [23] stops."."""
+
+    def read(mark: re.Match[str]) -> str:
+        figure = mark["space"] and not mark["more"] and is_counted(text[: mark.start()], text[mark.end() :])
+        return f" {mark['number']}" if figure else ""
+
+    return _MARK.sub("", _NUMBERED_MARK.sub(read, text))
+
+
+def is_counted(before: str, after: str) -> bool:
+    """Whether what is between two texts is a figure, and not the number of a source."""
+    if _BEFORE_A_FIGURE.search(before[-20:]):
+        return True
+    verb, counted = re.search(r"[a-z]+\Z", before[-40:]), _COUNTS.match(after)
+    noun = counted["noun"] if counted else None
+    return counted is not None and noun not in _FUNCTION_WORDS and verb is not None and has_finite_verb(f"It {verb[0]}")
+
+
 def candidates(text: str) -> Iterator[_Candidate]:
     """The sentences of a text without lead-ins, except those that certainly state nothing."""
     if contact_block(text) == len(text):
         return
-    for part in parts(_MARK.sub("", _EMOJI.sub("", text).replace("’", "'"))):
+    for part in parts(_without_marks(_EMOJI.sub("", text).replace("’", "'"))):
         words = without_dateline(part.text)
         for start, end in sentence_spans(words):
             leads_in = words[start:end].rstrip("\"'”’)*_ ").endswith(":")
@@ -501,7 +537,7 @@ def instruction(sentence: str) -> str | None:
     if contact_block(sentence) == len(sentence):
         return None
     text = " ".join(
-        part.text for part in parts(_MARK.sub("", sentence.replace("’", "'"))) if not is_furniture(part.text)
+        part.text for part in parts(_without_marks(sentence.replace("’", "'"))) if not is_furniture(part.text)
     )
     led = _NUMBERED.sub("", _without_lead(text.strip(" -*•>\t\n")))
     if (permitted := _PERMISSION.match(led)) and _is_certain(you_can := f"You can {led[permitted.end() :]}"):

@@ -33,7 +33,7 @@ _LABELLED = re.compile(  # a caption's label
     re.IGNORECASE,
 )
 _IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)(?:\]\((?P<to>[^()]*)\)?|\]\[[^\[\]]*\]|\]|\Z)")
-_TARGET = re.compile(r"\]\(\s*[^\s()\"']*(?:\s+(?P<title>[\"'(][^)]{0,2000}))?(?:\)|\Z)")
+_TARGET = re.compile(r"\]\(\s*[^\s()\"']*(?:\([^\s()]*\)[^\s()\"']*)*(?:\s+(?P<title>[\"'(][^)]{0,2000}))?(?:\)|\Z)")
 _ENDED = "\0"  # where the words of a link end; a text has no such character
 _LINKED = re.compile(rf"\[([^\[\]]*){_ENDED}|{_ENDED}")
 _REFERENCE = re.compile(r"^[ \t]*\[[^\[\]^]+\]:[ \t]*\S+(?:[ \t]+(?P<title>[\"'(].*))?$", re.MULTILINE)
@@ -48,6 +48,7 @@ _TAG = re.compile(
 _BARE = 3  # words of a tag that are no attribute's value: `<input disabled required>` has three
 _LABEL_TAG = re.compile(r"\s*<(?:h[1-6]|caption|figcaption|summary|th|td|dt|title|b|strong)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|`|~~")
+_EMPHASIS = re.compile(r"(?<![\w*\\])([*_])(?=[^\s*_])([^*_\n]*[^\s*_\\])\1(?![\w*])")
 _CELL = re.compile(r"(?<!\\)\|")
 _ASIDE = re.compile(r"\([^()]+\)")
 _ONE_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>")
@@ -101,7 +102,7 @@ def _running(text: str, label: bool) -> Iterator[_Part]:
 
 
 def _plain(text: str) -> str:
-    text = " ".join(_MARKS.sub("", _DEFINITION.sub("", text, count=1)).split())
+    text = _EMPHASIS.sub(r"\2", " ".join(_MARKS.sub("", _DEFINITION.sub("", text, count=1)).split()))
     text = text[1:-1] if _ASIDE.fullmatch(text) and has_finite_verb(text) else text
     unlabelled = _LABELLED.sub("", text)
     return unlabelled if has_finite_verb(unlabelled) else text

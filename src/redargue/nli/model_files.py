@@ -1,4 +1,4 @@
-"""Reads arrays and ONNX files, which may come from strangers."""
+"""Reads bundled arrays, and ONNX files, which may come from strangers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from math import prod
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -17,53 +16,15 @@ import numpy.typing as npt
 
 from redargue.errors import RedargueError, UsageError
 
-# Arrays of ``.npz`` files. Sizes, types and shapes are checked before any memory is taken: a member of a ZIP file can
-# claim any.
-
-LARGEST_ARRAYS = 64 * 2**20  # bytes of all arrays together
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_HINT = "reinstall redargue: its wheel contains the file"
-
 
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of these names; further ones are not read.
-
-    Raises:
-        UsageError: the file is missing, damaged or too large, lacks an array, or has one that is not of plain numbers
-            or text.
-    """
+    """Arrays of these names from a bundled ``.npz`` file; raises UsageError where the installation is damaged."""
     try:
-        with zipfile.ZipFile(path) as file:
-            sizes = {member.filename: member.file_size for member in file.infolist()}
-            wanted = [f"{name}.npy" for name in names]
-            if sum(sizes.get(name, 0) for name in wanted) > LARGEST_ARRAYS:
-                raise ValueError(f"its arrays are larger than {LARGEST_ARRAYS:,} bytes")
-            return {name.removesuffix(".npy"): _array(file, name, sizes[name]) for name in wanted}
-    except KeyError as error:
-        missing = str(error.args[0]).removesuffix(".npy")
-        raise UsageError(f"{str(path)!r} has no array {missing!r}", hint=_HINT) from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise UsageError(f"{str(path)!r} cannot be read: {error}", hint=_HINT) from None
-
-
-def _array(file: zipfile.ZipFile, name: str, size: int) -> npt.NDArray[Any]:
-    with file.open(name) as member:
-        version = np.lib.format.read_magic(member)
-        if version not in _HEADERS:
-            raise ValueError(f"{name!r} has the unknown version {version}")
-        try:
-            shape, by_columns, dtype = _HEADERS[version](member)
-        except Exception as error:  # of Python's parser, too
-            raise ValueError(f"{name!r} has a header that cannot be read: {error!r:.200}") from None
-        if dtype.hasobject or dtype.kind not in "biufU":
-            raise ValueError(f"{name!r} has the type {dtype}, and only plain numbers and text are read")
-        length = prod(shape) * dtype.itemsize
-        if any(extent < 0 for extent in shape) or not 0 <= length < size:
-            raise ValueError(f"{name!r} has {size:,} bytes, too few for the shape {shape}")
-        data = member.read(length + 1)
-        if len(data) != length:
-            raise ValueError(f"{name!r} has not the {length:,} bytes of its shape {shape}")
-        return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in names}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        hint = "reinstall redargue: its wheel contains the file"
+        raise UsageError(f"{str(path)!r} cannot be read: {error}", hint=hint) from None
 
 
 # ONNX files. A model is a program without files or network, except that its weights can be in files that it names.

@@ -297,12 +297,20 @@ class _Token:
         return self.scales
 
 
+_EMPHASIS = re.compile(  # of Markdown: "**5** euros", "in _1997_"
+    r"(?<![\w*`])(?:\*{1,3}|_{1,3}|`)(?=[\w€$£+−-])|(?<=[\w%€$£.,;:!?)])(?:\*{1,3}|_{1,3}|`)(?![\w*`])"
+)
+
+
 def _with_digits(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The text with its number words written as digits, and the span in the original of each character."""
+    """The text with its number words written as digits, without marks of emphasis, and each character's span in it."""
     parts: list[str] = []
     spans: list[tuple[int, int]] = []
     at = 0
-    for start, end, digits in [*_number_words(text), (len(text), len(text), "")]:
+    marks = ((*mark.span(), "") for mark in _EMPHASIS.finditer(text))
+    for start, end, digits in [*sorted([*_number_words(text), *marks]), (len(text), len(text), "")]:
+        if start < at:  # a mark within a number
+            continue
         parts += [text[at:start], digits]
         spans += [*((place, place + 1) for place in range(at, start)), *[(start, end)] * len(digits)]
         at = end

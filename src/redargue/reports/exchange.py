@@ -279,7 +279,8 @@ def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
 
 
 def _work(source: Source) -> dict[str, str]:
-    name = printable(source.title or source.document, lines=False)
+    file = Path(source.document)  # whose folders are nobody else's business
+    name = printable(source.title or (file.name if file.is_absolute() else source.document), lines=False)
     work = {"@type": "CreativeWork", "name": name}
     if address := link_address(source.url):
         work["url"] = address

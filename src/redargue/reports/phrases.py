@@ -8,7 +8,7 @@ from pathlib import Path
 
 from redargue import words
 from redargue.caveats import UncheckedReason
-from redargue.evidence import Quote, QuoteStatus, Source, UnreadFile
+from redargue.evidence import Quote, QuoteStatus, Source, Timing, UnreadFile
 from redargue.sanitize import counted
 from redargue.text import CITATION_WORDS, Citation, Outcome
 from redargue.verdicts import Usage, Verdict, rounded_down
@@ -39,7 +39,7 @@ def label_of(verdict: Verdict | None) -> str:
 
 def confidence_text(verdict: Verdict) -> str:
     """The confidence in a label; empty where the claim was not checked."""
-    if verdict.unchecked:
+    if verdict.unchecked or verdict.error:
         return ""
     if verdict.confidence is None:
         return "confidence not calibrated"
@@ -56,14 +56,18 @@ def file_of(source: Source) -> str:
 
 
 def place_of(quote: Quote) -> tuple[str, ...]:
-    """Where a quotation is: title, file, publisher, date and page, as far as they are known; without the address."""
+    """Where a quotation is: title, file, publisher, date and page, as far as they are known; without the address.
+
+    Of a source that is later than the claim's as-of date, it says so.
+    """
     source = quote.source
     if source is None:
         return ()
     file = file_of(source)
     name = file if source.document == source.title or not source.title else source.title
     also, page = file if file != name else "", f"page {quote.page}" if quote.page else ""
-    return tuple(filter(None, (name or source.document, also, source.publisher, source.published, page)))
+    later = "after the as-of date" if source.timing is Timing.LATER else ""
+    return tuple(filter(None, (name or source.document, also, source.publisher, source.published, later, page)))
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:

@@ -13,7 +13,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -333,9 +333,14 @@ def _parse(text: str, where: str) -> Prices:
         ) from error
 
 
-def cost_of_usage(event: CallFinished | CallFailed) -> Cost:
-    calls = event.requests if event.charge == "call" else 0
-    return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
+def cost_of_event(event: Event, is_online: Callable[[str], bool]) -> Cost:
+    """What a budget counts; ``is_online`` says of a tool's name whether its searches count."""
+    if isinstance(event, CallFinished | CallFailed):
+        calls = event.requests if event.charge == "call" else 0
+        return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
+    if isinstance(event, EvidenceFound | EvidenceMissing):
+        return Cost(usd=event.usd, searches=event.requests if is_online(event.tool) else 0)
+    return Cost()
 
 
 class UsageCounter:

@@ -14,7 +14,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
@@ -41,7 +41,7 @@ from redargue.verdicts import Verdict
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 RecordMode = Literal["record", "replay"]
-DRAFT = "text"  # in a run folder: the record of the calls that were made before a text's claims were known
+DRAFT = ".text"  # in a run folder: the record of the calls that were made before a text's claims were known
 _BLOCK = 1 << 16  # bytes
 
 
@@ -154,6 +154,13 @@ class Record:
     def finished(self) -> Iterator[Verdict]:
         return (self._read(ended) for ended in self._ended.values() if ended.fine)
 
+    def unfinished(self, item: int) -> Iterator[Paid | CallFailed]:
+        """What was paid for a claim without a verdict."""
+        ended = self._ended.get(item)
+        if ended is None or not ended.fine:
+            yield from self._paid.get(item, {}).values()
+            yield from self._failed.get(item, ())
+
     def finished_items(self) -> frozenset[int]:
         return frozenset(item for item, ended in self._ended.items() if ended.fine)
 
@@ -214,7 +221,8 @@ class Record:
 
     def close(self) -> None:
         if self.mode == "record" and not self._log.closed:
-            self._log.close()
+            with suppress(OSError):  # of a line that could not be written, as was said
+                self._log.close()
             os.close(self._lock)
 
     def __enter__(self) -> Record:
@@ -286,6 +294,14 @@ class _Ended(NamedTuple):
 
     offset: int
     fine: bool
+
+
+def remove_record(folder: Path) -> None:
+    """Removes the files of a run, and their folder unless someone else's files are in it."""
+    for name in ("events.jsonl", "run.json", ".lock"):
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def read_events(folder: Path) -> Iterator[Event]:

@@ -27,7 +27,7 @@ from redargue.service.schemas import OFFSETS
 from redargue.spec import DEFAULT_METHOD
 from redargue.text import Report
 from redargue.text.segment import Kind
-from redargue.text.verification import CONCURRENCY, TextOptions, prepare, without_check
+from redargue.text.verification import CONCURRENCY, TextOptions, prepare, with_documents, without_check
 from redargue.verifier import Verifier
 
 answers_router = APIRouter(prefix="/v1", tags=["answers"])
@@ -79,13 +79,13 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     budgets: DayBudgets = http.app.state.budgets
     budgets.require(caller.owner)
     parts = replace(store.parts, budget=budgets.of_check(caller.owner, prepared.spec.budget))
-    # The documents are the only evidence: the tools of the service's own spec are not used.
-    spec, documents = prepared.spec.updated(tools=None), check.documents or []
+    spec, documents = prepared.spec, check.documents or []
     turns: Turns = http.app.state.turns
     async with turns.take():
         text = await prepare(prepared.text, spec, parts, documents=documents)
         with text.verifier() as verifier:
             verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
+    budgets.note_end(caller.owner)
     found = text.report(verdicts)
     note("", str(found.outcome))
     return GroundAnswer(**dict(found))
@@ -94,15 +94,16 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
 @answers_router.post("/estimate", responses=problems(429, 502, 503))
 async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estimate:
     """What a check would cost; no model is called."""
-    prepared = await store.prepare(request)
-    parts = await connect(prepared.spec, store.parts)
+    prepared, documents = await store.prepare(request), request.documents
+    spec, text = prepared.spec, prepared.text
+    parts = await connect(spec, store.parts) if documents is None else store.parts
 
     def estimated() -> Estimate:
-        claims = [prepared.claim] if prepared.claim else []
-        if prepared.text:
-            claims = list(claims_in(prepared.text, prepared.spec.labels))
-        with Verifier(prepared.spec, parts=parts, claims=claims) as verifier:
-            return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=prepared.text)
+        claims = list(claims_in(text, spec.labels)) if text else [prepared.claim] if prepared.claim else []
+        given = parts if documents is None else with_documents(spec, [documents], parts)[1]
+        with Verifier(spec, parts=given, claims=claims) as verifier:
+            together = bool(text and documents)
+            return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=text, together=together)
 
     return await store.pool.run(estimated)
 
@@ -158,6 +159,7 @@ async def promptfoo(
     if shared.backend:
         options["backend"] = shared.backend
     grounding = await _grounded(request, context, options)
+    budgets.note_end(caller.owner)
     tally: ProxyTally = http.app.state.tally
     tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
     return PromptfooGrade.model_validate(grade(grounding, min_supported))

@@ -129,6 +129,7 @@ class _Active:
     entry: CheckEntry
     folder: Path
     calls: int = 1  # the most that it may make, where its key has a budget
+    is_paid: bool = False  # from the budget of a day
     state: State = "queued"
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
@@ -260,7 +261,7 @@ class CheckStore:
         calls = 1
         if self._budgets:
             others = [each.calls for each in self._active.values() if each.entry.owner == owner]
-            calls = prepared.most_calls() if self._budgets.of(owner) else 1
+            calls = prepared.most_calls if self._budgets.of(owner) else 1
             self._budgets.require(owner, others, calls)
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
@@ -524,6 +525,7 @@ class CheckStore:
         spec, parts = with_workspace(prepared.spec, owner), self.parts
         if self._budgets:
             parts = replace(parts, budget=self._budgets.of_check(owner, spec.budget))
+            active.is_paid = True
         listeners, documents = [active.ring, *self._listeners()], request.documents
         record: dict[str, Any] = {"folder": active.folder, "origin": request.origin}
         if documents is None:
@@ -548,6 +550,8 @@ class CheckStore:
         # If the process is killed before there is room for this, the check is resumed.
         self._late.write(active.folder / ENTRY_FILE, text_of_entry(active.entry))
         self._active.pop(active.folder.name, None)
+        if self._budgets and active.is_paid:
+            self._budgets.note_end(active.entry.owner)
         self._finished(active.entry)
         seconds = (changes["ended"] - active.entry.created).total_seconds()
         outcome = ending.outcome or ending.state

@@ -170,7 +170,9 @@ def read_corpora(given: list[str] | None) -> dict[str, str]:
     return corpora
 
 
-SERVE_HELP = """Serve checks over HTTP.
+serve_app = typer.Typer(
+    invoke_without_command=True,
+    help="""Serve checks over HTTP.
 
 Listens on this machine only, unless --host names another address; then callers need a key (redargue serve key add).
 A check may choose the method, its settings, labels and dates; the other options are those of every check. It may
@@ -181,8 +183,8 @@ With REDARGUE_UPSTREAM_URL, the service is also a proxy of this model, which che
 Variables set what it does: REDARGUE_UPSTREAM_API_KEY; REDARGUE_PROXY_MODE (annotate, footnote, revise, block,
 off), _ON_FAILURE (open, closed), _MODES, _UNDECIDED, _SHOW_WITHHELD, _BLOCK_AS, _SEARCH, _METHOD, _METHODS,
 _BUDGET, _TIMEOUT_S, _MIN_SUPPORTED.
-"""
-serve_app = typer.Typer(help=SERVE_HELP, invoke_without_command=True)
+""",
+)
 key_app = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
 serve_app.add_typer(key_app, name="key")
 
@@ -215,7 +217,7 @@ def serve(
     options: RunParameters,
     search: SearchParameters,
 ) -> None:
-    """Serve checks over HTTP; ``SERVE_HELP`` says more."""
+    """Serve checks over HTTP; the help of ``serve_app`` says more."""
     if context.invoked_subcommand:
         return
     _require("the service", "serve", "fastapi", "prometheus_client", "uvicorn")

@@ -184,7 +184,7 @@ def _spent_today() -> BudgetReached:
 class DayBudget(Budget):
     """The budget of a key and day."""
 
-    checks = 0  # that it pays for or has paid for
+    checks = 0  # that it has paid for
     _refused = _LEAST  # the last call that no longer fitted
 
     def refuse(self, bound: Cost) -> None:
@@ -202,8 +202,8 @@ class DayBudget(Budget):
             calls: the most of the further one, which counts beside active ones only.
         """
         spent = self.spent
-        if ended := max(0, self.checks - len(active)):
-            share = len(active) / ended
+        if self.checks:
+            share = len(active) / self.checks
             expected = Cost(
                 int(spent.calls * share), int(spent.tokens * share), spent.usd * share, int(spent.searches * share)
             )
@@ -324,5 +324,9 @@ class DayBudgets:
         mine = Budget.parse(own) if own else None
         if not (day := self.of(owner)):
             return mine
-        day.checks += 1
         return KeyBudget(day, mine)
+
+    def note_end(self, owner: str) -> None:
+        """Counts a check that was paid; what those before have cost is expected of further ones."""
+        if day := self.of(owner):
+            day.checks += 1

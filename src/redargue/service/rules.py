@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache, cached_property
+from math import ceil
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -32,8 +33,10 @@ from redargue.runs.budget import Budget
 from redargue.runs.manifest import Origin
 from redargue.spec import RunSpec
 from redargue.tasks.base import AnyTask
+from redargue.tasks.extract import BLOCK
+from redargue.text.extract import extraction_tasks
 from redargue.text.segment import Kind, Text, sentences_of, text_of
-from redargue.text.verification import check_options
+from redargue.text.verification import check_options, documents_of
 
 CLAIM_LENGTH = 10_000  # characters
 TEXT_LENGTH = 100_000  # characters
@@ -171,14 +174,23 @@ class PreparedRequest(Frozen):
     spec: RunSpec
     claim: Claim | None
     text: Text | None
+    has_documents: bool = False
 
+    @cached_property
     def most_calls(self) -> int:
-        """The high estimate of its calls; of a text, for a claim in each sentence."""
+        """The high estimate of its calls; of a text, for a claim in each sentence, with their extraction."""
+        method = method_of(self.spec)
+        together = self.text is not None and self.has_documents and method.kind.reads_ahead
         try:
-            each = costs(method_of(self.spec)).high.model_calls
+            one, two = (costs(method, together=count * together).high.model_calls for count in (1, 2))
         except RedargueError:  # its cost is not known
             return 1
-        return max(1, each) * max(1, len(sentences_of(self.text.text)) if self.text else 1)
+        if self.text is None:
+            return max(1, one)
+        claims = 1 if self.text.kind == "qa" else max(1, len(sentences_of(self.text.text)))
+        groups = ceil(claims / BLOCK)
+        each = groups * one + (claims - 1) * (two - one) if together else claims * max(1, one)
+        return groups * len(extraction_tasks(self.text)) + each
 
 
 @dataclass(frozen=True)
@@ -226,19 +238,23 @@ class RequestRules:
         Raises:
             UsageError: ``where`` is the field of the request that cannot be carried out or is not allowed.
         """
-        spec = self.spec_for(request, tools=tools)
+        spec, given = self.spec_for(request, tools=tools), request.contexts is not None
+        if given and tools is None:  # they are the only evidence, whatever else is searched
+            spec = spec.updated(tools=None)
         if request.corpus:
             spec = spec.updated(store=self._store(request.corpus))
+        with _field("contexts"):  # a text may be the name of a file
+            documents_of(each if isinstance(each, str) else Passage(text=each.text) for each in request.contexts or ())
         if request.claim is not None:
             with _field("claim"):
-                return PreparedRequest(spec=spec, claim=spec.claim(request.claim), text=None)
+                return PreparedRequest(spec=spec, claim=spec.claim(request.claim), text=None, has_documents=given)
         with _field("text"):
             text = text_of(request.text or "", kind=request.kind, context=request.question)
         try:
             check_options(text, spec, request.documents)
         except UsageError as error:
             raise UsageError(error.what, where=_OPTIONS.get(error.where, "text"), hint=error.hint) from None
-        return PreparedRequest(spec=spec, claim=None, text=text)
+        return PreparedRequest(spec=spec, claim=None, text=text, has_documents=given)
 
     def _store(self, corpus: str) -> str:
         if corpus == SAMPLE:

@@ -33,7 +33,7 @@ class RequeryReply(Frozen):
     """A later query."""
 
     keep: bool = Field(description="whether you keep your last query")
-    query: str = text_field("the new query; empty if you keep the last", LONGEST_QUERY)
+    query: str = text_field("the new query; empty if you keep the last", LONGEST_QUERY, default="")
 
 
 class OtherAnswer(Frozen):

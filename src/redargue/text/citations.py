@@ -26,6 +26,7 @@ from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.net.fetch import PageFetcher
+from redargue.nli.claim_filter import is_counted
 from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.corpus.markup import html_with_links
 from redargue.retrieval.tools import Search
@@ -40,6 +41,7 @@ from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, e
 from redargue.verdicts import Verdict
 
 _ADDRESS = r"https?://[^\s<>\"`\[\]{}|\\^]+"
+_BALANCED = r"https?://(?:[^\s<>\"`\[\]{}|\\^()]|\([^\s<>()]*\))++"  # "https://en.wikipedia.org/wiki/Mercury_(planet)"
 _PATH = (  # of a document: "sources/report.pdf"
     r"(?<![^\s<(,;:])(?!\w{1,20}:)[^\s<>()@\"`\[\]{}|\\^]{1,200}?\."
     rf"(?:{'|'.join(SUFFIXES)})(?:\#[\w-]{{0,80}})?(?![\w/-])"
@@ -60,10 +62,10 @@ class _Patterns(NamedTuple):
 
 def _patterns(*more: str) -> _Patterns:
     """For addresses, and what else may be in their place, except among bare addresses."""
-    target, shortest = ("|".join((address, *more)) for address in (_ADDRESS, f"{_ADDRESS}?"))
+    target, shortest = ("|".join((address, *more)) for address in (_ADDRESS, f"{_BALANCED}|{_ADDRESS}?"))
     end = rf"(?P<title>[^\n]*?)<?(?P<url>{target})>?[ \t]*(?P<rest>(?:[\"'(][^\n]*)?)$\n?"
     return _Patterns(
-        re.compile(rf"^[ \t]*\[\^?(?P<name>[^\]\n]{{1,40}})\]:?[ \t]+{end}", re.MULTILINE),
+        re.compile(rf"^[ \t]*\[\^?(?P<name>[^\]\n]{{1,40}})\](?::|(?<=\d\]))[ \t]+{end}", re.MULTILINE),
         re.compile(rf"^[ \t]*(?P<name>\d{{1,3}})[.)][ \t]+{end}", re.MULTILINE),
         re.compile(
             rf"!?\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]"
@@ -165,7 +167,7 @@ def _parts(
             link = ("", [_trimmed(found["angle"])])
         elif found["inline"]:
             in_brackets = text[max(0, start - 1) : start] + text[stop : stop + 1] == "()"
-            mark = in_brackets or not re.search(r"[^\W\d]", found["text"])  # "([source](…))", "[[1]](…)"
+            mark = in_brackets or _is_mark(found["text"], text[:start], text[stop:])  # "([source](…))", "[[1]](…)"
             link = ("" if mark else found["text"], [] if text[start] == "!" else [found["inline"]])
         else:
             words, names, stop = _reference(match, definitions)
@@ -177,6 +179,17 @@ def _parts(
         yield link
         end = at = stop
     yield text[end:]
+
+
+_NUMBERING = re.compile(r"\D*(?:\d{1,3}(?:(?:,\s|\s*[;–-]\s*)\d{1,3})*\D*)?")
+
+
+def _is_mark(words: str, before: str, after: str) -> bool:
+    """Whether the words of a link only number a source, and are no figure of the sentence."""
+    if not _NUMBERING.fullmatch(words) or re.search(r"[^\W\d]|[%€$£]", words):
+        return False
+    figure = words.isdigit() and before[-1:].isspace()
+    return not (figure and is_counted(before.rstrip(), after))
 
 
 _MARK = re.compile(r"\^.+|\d{1,3}|[a-z]")  # in brackets before other brackets: not words that are linked

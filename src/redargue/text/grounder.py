@@ -80,7 +80,7 @@ class Grounder:
         evidence = shared_evidence(self._spec, self.documents)
         self._verifier = Verifier(self._spec.updated(models=models), parts=replace(parts, evidence=evidence))
         backend = self._verifier.backend
-        self._together = method_of(answers).kind.reads_ahead
+        self._method = method_of(answers)  # of answers
         self._embedder = backend.embedder if isinstance(backend, EmbeddedBackend) else None
         texts = [text for tool in evidence.values() for text in tool.encoded_texts]
         texts += [text for document in self.documents for text in encoded_texts(document)]
@@ -89,7 +89,7 @@ class Grounder:
             self._embedder.hold(self._held)
 
     def __repr__(self) -> str:
-        return f"<Grounder {counted(len(self.documents), 'document')}, {self._verifier.method.name}>"
+        return f"<Grounder {counted(len(self.documents), 'document')}, {self._method.name}>"
 
     async def ground(
         self,
@@ -111,7 +111,7 @@ class Grounder:
             return outcome
         text, verifier = text_of(answer, kind=kind, context=context), self._verifier
         # whose evidence differs by answer or claim, or whose claims are read together
-        if text.kind in ("dialogue", "summary") or self._together:
+        if text.kind in ("dialogue", "summary") or self._method.kind.reads_ahead:
             given = {name: getattr(self._parts, name) for name in ("backend", "prices", "transport", "clock")}
             return await ground(
                 text,

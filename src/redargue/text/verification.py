@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from redargue.backends import require
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.errors import BadReply, RecordError, UsageError, problem_location, problem_of
-from redargue.events import CallFailed, CallFinished, EvidenceFound, EvidenceMissing
+from redargue.events import CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage, distinct_names
 from redargue.methods.base import ConfiguredMethod
 from redargue.nli.reader import SENTENCES
@@ -31,13 +30,13 @@ from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import Origin, read_description
-from redargue.runs.record import DRAFT, Record, read_events
+from redargue.runs.record import DRAFT, Record, read_events, remove_record
 from redargue.spec import RunSpec
 from redargue.tasks.judge import Openings, openings_of
 from redargue.text import CheckedClaim, Outcome, Report, build_report
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
-from redargue.verdicts import Usage, Verdict
+from redargue.verdicts import ErrorInfo, Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
 CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
@@ -117,16 +116,17 @@ async def prepare(
     known = _recorded(folder, text) if folder else None
     draft = folder / DRAFT if folder and not known else None
     about = text.model_dump(mode="json")
-    with (
-        _kept_unless_unreadable(draft),
-        Verifier(_without_memory(spec).updated(mcp=()), parts=unused, folder=draft, text=about) as first,
-    ):
+    with Verifier(_without_memory(spec).updated(mcp=()), parts=unused, folder=draft, text=about) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
         if known:
             first.budget.recall(cost_of(known.usage, goes_online))
+        else:
+            first.count_unfinished([0])
         run = extraction_run(first, {**spec.models, **models})
         async with first.transport:
-            extraction = known.extraction if known else await extract(text, run, profile=first.method.settings.profile)
+            with _asked_again_if_unreadable(run):
+                profile = first.method.settings.profile
+                extraction = known.extraction if known else await extract(text, run, profile=profile)
             claims = claims_of(extraction.claims, spec, text.context if text.kind == "dialogue" else "")
             if documents is not None:
                 evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
@@ -137,7 +137,7 @@ async def prepare(
         text,
         extraction,
         claims,
-        known.usage if known else run.usage,
+        known.usage if known else run.whole_usage(),
         spec,
         replace(parts, backend=first.backend, transport=first.transport, budget=first.budget),
         folder,
@@ -148,13 +148,13 @@ async def prepare(
 
 
 @contextmanager
-def _kept_unless_unreadable(draft: Path | None) -> Iterator[None]:
-    """Keeps the calls of an extraction that fails, unless a reply was unreadable: it would be recalled."""
+def _asked_again_if_unreadable(run: Run) -> Iterator[None]:
+    """Records that an unreadable reply ended the extraction: unless it has ended, a resumed one recalls the reply."""
     try:
         yield
-    except BadReply:
-        if draft:
-            shutil.rmtree(draft)
+    except BadReply as error:
+        failed = Verdict(claim=Claim(text="the extraction of claims"), label=None, error=ErrorInfo.of(error))
+        run.emit(ClaimEnded(verdict=failed))
         raise
 
 
@@ -164,7 +164,7 @@ def _move_calls(draft: Path, record: Record, *, item: int) -> None:
         for event in read_events(draft):
             if isinstance(event, _PAID):
                 record.write(event.model_copy(update={"item": item}))
-        shutil.rmtree(draft)
+        remove_record(draft)
 
 
 def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
@@ -175,6 +175,7 @@ def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
         budget=verifier.budget,
         clock=verifier.clock,
         record=verifier.record,
+        model=verifier.spec.model,
         models=models,
         priced=verifier.priced,
     )
@@ -392,7 +393,7 @@ def without_check(
 _FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IGNORECASE)
 
 
-def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Passage]:
+def documents_of(contexts: str | Passage | Iterable[str | Passage]) -> list[Passage]:
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
     if not isinstance(contexts, Iterable):
         hint = "give a list of documents: contexts=['the text of a document']; [] for none"

@@ -159,6 +159,14 @@ async def test_what_the_small_reader_cannot_read_goes_to_the_language_model(
     assert stages[-1].stage == "single-reader"
 
 
+async def test_an_answer_in_free_text_ends_the_cascade_of_a_language_model() -> None:
+    claim = Claim(text="When was the lighthouse at Cape Ansel lit?", labels=FREE_TEXT)
+    verdict, stages, asked = await held(SURE, claim=claim, answers=answer("in 1871"), **WITH_MODEL)
+    assert (verdict.label, verdict.decided_by) == ("in 1871", "single-reader")
+    assert [(stage.stopped, stage.why) for stage in stages] == [(True, ("no confidence is asked of this stage",))]
+    assert asked == {"AnswerClaim": 1}
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [

@@ -136,6 +136,18 @@ async def test_two_models_answer_the_same_question() -> None:
     assert not any("what would make the claim wrong" in str(body) for body in chats)
 
 
+async def test_the_run_s_model_named_for_a_reader_is_not_another_one() -> None:
+    with Loopback(agreeing) as server:
+        options: dict[str, Any] = {"base_url": f"{server.url}/v1", "model": "one", "models": {"second": "one"}}
+        with Verifier(method="pair", store="starter", **options) as verifier:
+            await verifier.verify(Claim(text="Bees are insects."))
+        assert any("what would make the claim wrong" in str(request.body) for request in server.requests)
+        with Verifier(method="pair", settings={"differ": "model"}, store="starter", **options) as verifier:
+            verdict = await verifier.verify(Claim(text="Bees are insects."))
+    assert verdict.error is not None
+    assert verdict.error.what == "both readers of pair have the model 'one'"
+
+
 async def test_one_model_where_two_are_asked_for_is_an_error_that_says_what_to_do() -> None:
     backend = scripted(answer("SUPPORTS"), answer("SUPPORTS"), READS)
     evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}

@@ -103,6 +103,13 @@ def test_front_matter_gives_title_and_date_and_is_left_out_of_the_text() -> None
 def test_a_rule_is_not_front_matter() -> None:
     assert read_markdown("Sales rose.\n\n---\n\ntitle: none\n")["text"].startswith("Sales rose.")
     assert read_markdown("---\nSales rose.")["text"] == "---\nSales rose."
+    for between in ("\nNote: sales rose.\n\nProfit fell.\n", "Note: sales rose.\n", "note: none\nProfit fell.\n"):
+        assert read_markdown(f"---\n{between}---\nStaff grew.")["text"] == f"---\n{between}---\nStaff grew."
+
+
+def test_front_matter_has_lists_comments_and_empty_lines() -> None:
+    fields = "title: Kestrel\ntags:\n- sales\n  - profit\n\n# draft\nauthors: [\n  A,\n]\nog.image: x.png\n"
+    assert read_markdown(f"---\n{fields}---\nSales rose.") == {"text": "Sales rose.", "title": "Kestrel"}
 
 
 def test_rows_of_a_table_have_the_names_of_their_columns() -> None:

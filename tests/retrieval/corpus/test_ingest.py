@@ -81,6 +81,12 @@ def test_a_raised_number_is_not_part_of_the_number_before_it(tmp_path: Path) -> 
     assert one(write(tmp_path / "a.docx", document)).text == "10⁹ T."
 
 
+def test_a_word_that_tags_divide_is_one_word(tmp_path: Path) -> None:
+    words = "<span class='cap'>T</span>he 1<sup>st</sup> line cost 5<wbr>000 euros, and CO<sub>2</sub> <b>f</b>ell"
+    page = f"<html><body><article><p>{words}, <b>A</b> and <i>b</i> did not.</p></article></body></html>"
+    assert one(write(tmp_path / "a.html", page)).text == "The 1st line cost 5000 euros, and CO2 fell, A and b did not."
+
+
 def test_only_the_main_text_of_a_page_is_taken(tmp_path: Path) -> None:
     page = one(
         write(

@@ -129,6 +129,22 @@ def test_footnotes_and_endnotes_of_a_word_document_follow_its_text(tmp_path: Pat
     )
 
 
+def test_a_word_document_keeps_hyphens_and_breaks_and_a_text_box_is_apart_from_its_paragraph(tmp_path: Path) -> None:
+    box = "<w:r><w:pict><w:txbxContent><w:p><w:r><w:t>It cost 9 euros.</w:t></w:r></w:p></w:txbxContent></w:pict></w:r>"
+    years = "<w:r><w:t>It was built 1998</w:t><w:noBreakHyphen/><w:t>2004.</w:t><w:cr/><w:t>It is long.</w:t></w:r>"
+    text = one(tmp_path / "a.docx", docx(f"<w:p>{box}{years}</w:p>")).text
+    assert text == "It was built 1998-2004.\nIt is long.\n\nIt cost 9 euros."
+
+
+def test_the_caption_of_a_pages_table_is_above_its_rows(tmp_path: Path) -> None:
+    table = "<table><caption>It has {} stops.</caption><tr><th>a<th>b</tr><tr><td>1<td>2</tr></table>"
+    (tmp_path / "a.html").write_text(f"<body>{table.format(23)}</body>")
+    for whole in (True, False):
+        (document,) = read_file(tmp_path / "a.html", whole=whole)
+        assert isinstance(document, Document)
+        assert document.text == "It has 23 stops.\n\na: 1; b: 2."
+
+
 def test_rows_of_a_pages_table_have_the_names_of_their_columns(tmp_path: Path) -> None:
     table = "<table><tr><th>year</th><th>passengers</th></tr><tr><td>2025</td><td>9.6 million</td></tr></table>"
     page = f"<html><body><main><p>{'The line was opened again. ' * 9}</p>{table}</main></body></html>"
@@ -234,6 +250,15 @@ def test_a_part_in_an_unknown_character_set_is_named_and_the_other_is_read(tmp_p
     assert "text/html" in unread.what
     plain.replace_header("Content-Type", "text/plain; charset=x-user-defined")
     assert "unknown character set" in refused(tmp_path / "b.eml", made.as_bytes()).what
+
+
+@pytest.mark.parametrize("charset", ["", "Content-Type: text/plain; charset=us-ascii\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_a_letter_without_its_character_set_is_read_like_a_text_file(
+    charset: str, encoding: str, tmp_path: Path
+) -> None:
+    content = f"Subject: a\nFrom: b@c.org\n{charset}\nThe café costs 5 €.\n".encode(encoding)
+    assert one(tmp_path / "a.eml", content).text == "The café costs 5 €."
 
 
 @pytest.mark.parametrize("page", ["<body hidden><p>{}</p>", "<body style='display:none'>{}", "<body><nav>{}</nav>"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,23 @@ def test_a_document_whose_file_cannot_be_read_any_more_is_kept_and_named(folder:
     assert ids(store) == {"old/tower.md", "bridge.txt", "rows.jsonl:1", "own"}
     (folder / "bridge.txt").unlink()
     assert "- bridge.txt\n" in run("sync", folder, "--store", store, code=3).stdout
+
+
+def test_documents_of_a_folder_that_cannot_be_listed_any_more_are_kept(
+    folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("sync", folder, "--store", store)
+    listed = Path.iterdir
+
+    def refused(path: Path) -> Iterator[Path]:
+        if path.name == "old":
+            raise PermissionError(13, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    result = run("sync", folder, "--store", store, code=3)
+    assert "! old/tower.md\n" in result.stdout
+    assert "old/tower.md" in ids(store)
 
 
 def test_a_folder_that_is_empty_by_accident_removes_nothing(folder: Path, store: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from redargue.evidence import Passage
 from redargue.service.proxy import routes
+from redargue.service.proxy.contexts import ConversationContexts
 from redargue.service.proxy.routes import GUARDRAIL_PATH, Calls
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_failures import GERMAN, _Down
@@ -72,19 +73,30 @@ def test_a_response_whose_request_was_not_seen_is_counted_and_unchecked(start: S
     assert running.proxy.tally.unchecked[GUARDRAIL_PATH, "no_context"] == 2  # sentences
 
 
+def test_a_note_says_how_many_documents_of_a_request_were_not_read(start: Start) -> None:
+    running, given = start(chat(TRUE)), {"additional_provider_specific_params": {"mode": "footnote"}}
+    results = [{"role": "tool", "content": f"Bridge {number} is closed."} for number in range(60)]
+    ask(running.url, "request", ["When?"], structured_messages=[*results, *MESSAGES])
+    (told,) = ask(running.url, "response", [TRUE], **given)["texts"]
+    assert told == f"{TRUE}\n\nChecked by redargue:\nNot read: 11 documents beyond the limit."
+    ask(running.url, "request", ["When?"], structured_messages=[{"role": "tool", "content": BRIDGE.ljust(1_000_001)}])
+    (told,) = ask(running.url, "response", [TRUE], **given)["texts"]
+    assert told.endswith("\n\nChecked by redargue:\nRead in part, because of its length: 1 document.")
+
+
 def test_kept_calls_are_bounded_in_time_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, document = Calls(), Passage(text="x" * 100)
-    calls.keep(("", "old"), (document,), now=0.0)
-    calls.keep(("", "new"), (document,), now=routes.KEPT_SECONDS + 1)
-    assert calls.documents(("another caller", "new"), now=routes.KEPT_SECONDS + 1) is None
-    assert calls.documents(("", "old"), now=1.0) is None
-    assert calls.documents(("", "new"), now=routes.KEPT_SECONDS + 1) == (document,)
-    assert calls.documents(("", "new"), now=3 * routes.KEPT_SECONDS) is None
+    calls, document = Calls(), ConversationContexts((Passage(text="x" * 100),), {})
+    calls.keep(("", "old"), document, now=0.0)
+    calls.keep(("", "new"), document, now=routes.KEPT_SECONDS + 1)
+    assert calls.contexts(("another caller", "new"), now=routes.KEPT_SECONDS + 1) is None
+    assert calls.contexts(("", "old"), now=1.0) is None
+    assert calls.contexts(("", "new"), now=routes.KEPT_SECONDS + 1) == document
+    assert calls.contexts(("", "new"), now=3 * routes.KEPT_SECONDS) is None
     monkeypatch.setattr(routes, "KEPT_CHARACTERS", 250)
     for name in "abc":
-        calls.keep(("", name), (document,), now=routes.KEPT_SECONDS + 2)
-    assert calls.documents(("", "a"), now=routes.KEPT_SECONDS + 2) is None
-    assert calls.documents(("", "c"), now=routes.KEPT_SECONDS + 2) == (document,)
+        calls.keep(("", name), document, now=routes.KEPT_SECONDS + 2)
+    assert calls.contexts(("", "a"), now=routes.KEPT_SECONDS + 2) is None
+    assert calls.contexts(("", "c"), now=routes.KEPT_SECONDS + 2) == document
 
 
 def decoded(answer: str, response: httpx2.Response) -> list[dict[str, Any]]:

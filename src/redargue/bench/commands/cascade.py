@@ -35,7 +35,7 @@ from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.sanitize import counted, printable
-from redargue.verdicts import Verdict
+from redargue.verdicts import Verdict, rounded_down
 
 USUAL = 0.05  # default of target_risk
 
@@ -94,6 +94,7 @@ def fit_cascade(
     raise typer.Exit(exit_code(tally.outcomes))
 
 
+_WITH_CONFIDENCE = "fit verdicts of a method that gives a confidence, such as single-reader without a language model"
 LEAST = 60  # labelled claims; with fewer no useful target can be kept
 DRIFTED = 1  # exit code
 BETS = tuple(share / 20 for share in range(1, 20))  # shares of the most that a bet may risk, mixed equally
@@ -133,7 +134,7 @@ def fit_verdicts(
     chosen = label_set(labels)
     roles = split_mapping(mapping)
     fit = fit_of_verdicts(read_judged(file, roles), chosen)
-    found = fit.at_risk(target_error)
+    found = with_what_was_decided(fit, fit.at_risk(target_error))
     (threshold,) = found.thresholds
     drift = None
     if feedback is not None and threshold is not None:
@@ -156,13 +157,19 @@ def fit_of_verdicts(items: Sequence[JudgedItem], labels: LabelSet) -> Fit:
         what = f"{counted(len(items), 'labelled verdict')}: a fit needs {LEAST} and more"
         raise UsageError(what, where="FILE", hint="label more claims, drawn like those that you will check")
     rows = tuple(_verdict_row(item, labels) for item in items)
-    decided = [row[0] for row in rows if row[0].may_decide]
-    if any(stage.score is None for stage in decided) or not decided:
-        what = "a decided verdict has no confidence" if decided else "no verdict decides its claim"
-        hint = "fit verdicts of a method that gives a confidence, such as single-reader without a language model"
-        raise UsageError(what, where="confidence", hint=hint)
+    if not any(row[0].may_decide for row in rows):
+        raise UsageError("no verdict decides its claim", where="confidence", hint=_WITH_CONFIDENCE)
     stages, sample = ("verdict", "abstention"), {"labels": labels.name}
     return Fit(redargue=version("redargue"), backend="", stages=stages, debate="", sample=sample, rows=rows)
+
+
+def with_what_was_decided(fit: Fit, found: Thresholds) -> Thresholds:
+    """The threshold raised to the least confidence that decided: below it, a run decides what the fit has not seen."""
+    (threshold,) = found.thresholds
+    if threshold is None:
+        return found
+    least = min(row[0].score for row in fit.rows if row[0].may_decide and row[0].score is not None)
+    return found.model_copy(update={"thresholds": (max(threshold, rounded_down(least)),)})
 
 
 def _verdict_row(item: JudgedItem, labels: LabelSet) -> FitRow:
@@ -170,6 +177,8 @@ def _verdict_row(item: JudgedItem, labels: LabelSet) -> FitRow:
     free = {"calls": 0, "tokens": 0, "usd": None, "seconds": 0.0}
     decides = judged in (Meaning.SUPPORTED, Meaning.REFUTED)
     right = item.judge == item.human or (decides and judged is human)
+    if decides and item.confidence is None:
+        raise UsageError("a decided verdict has no confidence", where="confidence", hint=_WITH_CONFIDENCE)
     said = StageRow(label=item.judge, right=right, score=item.confidence, may_decide=decides, **free)
     return said, StageRow(label=None, right=False, score=None, may_decide=True, **free)
 
@@ -188,25 +197,27 @@ def _meaning(label: str | None, labels: LabelSet) -> Meaning | None:
 def watched(items: Sequence[JudgedItem], labels: LabelSet, threshold: float, target: float) -> Drift:
     """What later verdicts, in their order, say about the error of those that reach the threshold."""
     wrongs: list[bool] = []
-    crossed = None
+    rows: list[int] = []
     for position, item in enumerate(items, 1):
         stage = _verdict_row(item, labels)[0]
-        if not stage.may_decide or stage.score is None or stage.score < threshold:
-            continue
-        wrongs.append(not stage.right)
-        if crossed is None and is_above(wrongs, target):
-            crossed = position
-    return Drift(len(wrongs), sum(wrongs), lower_bound(wrongs), crossed)
+        if stage.may_decide and stage.score is not None and stage.score >= threshold:
+            wrongs.append(not stage.right)
+            rows.append(position)
+    decided = first_above(wrongs, target)
+    return Drift(len(wrongs), sum(wrongs), lower_bound(wrongs), rows[decided - 1] if decided else None)
 
 
-def is_above(wrongs: Sequence[bool], mean: float) -> bool:
-    """Whether bets against "the error is at most ``mean``" have ever multiplied the stake by 1 / 0.1 (Ville)."""
+def first_above(wrongs: Sequence[bool], mean: float) -> int | None:
+    """Claims that it takes until bets against "the error is at most ``mean``" multiply a stake by 1 / 0.1 (Ville).
+
+    None: they never do.
+    """
     stakes = [1.0] * len(BETS)
-    for wrong in wrongs:
+    for decided, wrong in enumerate(wrongs, 1):
         stakes = [stake * (1 + bet * (wrong / mean - 1)) for stake, bet in zip(stakes, BETS, strict=True)]
         if sum(stakes) / len(stakes) >= 1 / DELTA:
-            return True
-    return False
+            return decided
+    return None
 
 
 def lower_bound(wrongs: Sequence[bool]) -> float:
@@ -214,7 +225,7 @@ def lower_bound(wrongs: Sequence[bool]) -> float:
     low, high = 0.0, 1.0
     for _ in range(20):
         middle = (low + high) / 2
-        low, high = (middle, high) if is_above(wrongs, middle) else (low, middle)
+        low, high = (middle, high) if first_above(wrongs, middle) else (low, middle)
     return low
 
 

@@ -74,16 +74,14 @@ def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]
 
 
 def _read(file: Path) -> list[AuditedTriplet]:
-    rows = []
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                rows.append(AuditedTriplet.model_validate_json(line))
-            except ValueError as error:
-                where = f"{file}, line {number}"
-                hint = 'a judgement is "right", "wrong" or ""'
-                raise UsageError(f"not a triplet: {line.rstrip()[:80]!r}", where=where, hint=hint) from error
-    return rows
+    triplets = []
+    for row in rows(file):
+        try:
+            triplets.append(AuditedTriplet.model_validate(row.fields))
+        except ValidationError as error:
+            hint = 'a judgement is "right", "wrong" or ""'
+            raise row.error(f"not a triplet: {json.dumps(row.fields)[:80]!r}", hint=hint) from error
+    return triplets
 
 
 def import_released(

@@ -306,7 +306,8 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return unsettled
         if not self.passages:
             return ("no evidence was found",)
-        if not self.settings.settle_open and labels.meaning(label) is Meaning.NOT_ENOUGH:
+        settles = self.settings.settle_open or labels.free_text or labels.meaning(label) is not Meaning.NOT_ENOUGH
+        if not settles:
             return ("the evidence settles nothing",)
         side, why = side_of(labels, label), []
         quotes = [quote for quote in held.verdict.quotes if can_decide(quote, self.passages)]
@@ -341,8 +342,10 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         if number == len(self.settings.stages):
             return ("last stage",)
         threshold = self.threshold(number)
+        sided = side_of(self.claim.labels, held.verdict.label) is not Side.CONTEXT
         if threshold == 0:
-            return doubts or ("it is for or against the claim, and its quotations are located",)
+            located = "it is for or against the claim, and its quotations are located"
+            return doubts or (located if sided else "no confidence is asked of this stage",)
         if held.score is None:
             return (*doubts, "no calibrated confidence")
         confidence = f"confidence {rounded_down(held.score):.2f}"
@@ -350,7 +353,6 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return (*doubts, f"{confidence}; this stage never stops")
         if held.score < threshold:
             return (*doubts, f"{confidence} is below {threshold:g}")
-        sided = side_of(self.claim.labels, held.verdict.label) is not Side.CONTEXT
         return doubts or (f"{confidence} reaches {threshold:g}", *(("quotations on one side only",) if sided else ()))
 
     def conclude(self, stage: Stage, held: StageResult) -> Verdict:

@@ -183,7 +183,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
             if agreed and round_ >= self.settings.min_rounds:
                 break
         opinion = last.opinion
-        return self.verdict(self.label(opinion), reason=opinion.opinion, decided_by="leader", rounds=round_)
+        return self.verdict(self.label(opinion), reason=opinion.opinion, decided_by=last.author, rounds=round_)
 
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
         """FacTool's two sceptical queries, as in Sun et al."""

@@ -11,9 +11,9 @@ from itertools import chain
 from math import inf
 from typing import Any, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, ReplayMiss, UsageError
 from redargue.events import RoundEnded, StageEnded
@@ -31,7 +31,7 @@ from redargue.methods.verdict_parts import (
 )
 from redargue.quotes import find_quotes
 from redargue.run import Run
-from redargue.tasks.answer import Answer, Quotations, quotes_field
+from redargue.tasks.answer import Answer, Quotations, quotes_field, with_quoted_reasons
 from redargue.tasks.base import AnyTask, Task, lines, text_field
 from redargue.tasks.extract import BLOCK
 from redargue.tasks.judge import JudgeDebate, Turn, mean_confidence
@@ -45,10 +45,17 @@ class ClaimReading(Frozen):
     """What the documents say about one claim; the quotations come first, so that they are not chosen for the label."""
 
     claim: int = Field(description="the number of the claim")
-    document: int = Field(description="the number of the document that says most about it; 0 if none does")
+    document: int = Field(default=0, description="the number of the document that says most about it; 0 if none does")
     quotes: Quotations = quotes_field("the sentence of that document, copied exactly: not the claim; none if none does")
-    comparison: str = text_field("what they say about the claim: one sentence", 300)
+    comparison: str = text_field("what they say about the claim: one sentence", 300, default="")
     label: str = Field(description="the label of the claim")
+
+    @field_validator("document", "comparison", mode="before")
+    @classmethod
+    def _without_null(cls, value: Any, field: ValidationInfo) -> Any:
+        """Reads null, and a document that is named otherwise, as if the field were missing: nothing depends on it."""
+        default = cls.model_fields[str(field.field_name)].default
+        return value if isinstance(value, type(default)) else default
 
 
 class ClaimReadings(Frozen):
@@ -108,7 +115,8 @@ class ReadClaims(Task[Answers]):
         if label is None:
             known = ", ".join(labels.names)
             raise ValueError(f"claim {reading.claim}: {reading.label[:60]!r} is not one of the labels {known}")
-        quotes = tuple(text for quote in reading.quotes if (text := quote.strip()))
+        given = tuple(text for quote in reading.quotes if (text := quote.strip()))
+        quotes = with_quoted_reasons(given, (reading.comparison,), self.passages)
         text = lines(*(f'"{quote}"' for quote in quotes), reading.comparison.strip(), f"**{label}**")
         return Answer(text=text, label=label, quotes=quotes)
 
@@ -207,7 +215,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         """The turns with the claim's own passages, and those of quotations that only other claims have found."""
         read = await first.search(self.claim.text, self.settings.top_k, round_=1)
         if len(turns) > 1:
-            read += await _search_twice(self.claim, self.settings, second)
+            read += await _with_other_side(self.claim, read, self.settings, second)
         texts = [(turn.answer.label, quote) for turn in turns for quote in turn.answer.quotes]
         missing = dict.fromkeys(quote for label, quote in texts if self.why_not_yet(label, (quote,), read))
         found = await gather_or_cancel(first.search(quote, 1, round_=1) for quote in missing)
@@ -233,9 +241,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         further = method.for_claim(self.claim, self.run)
         further.opening, further.objected = turns, why
         verdict = await further.verify()
-        side = side_of(self.claim.labels, verdict.label)
-        quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
-        return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
+        return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *self.quotes])})
 
     def ended(self, turns: _Turns, why: tuple[str, ...], *, stopped: bool) -> None:
         labels = tuple(turn.answer.label for turn in turns)
@@ -266,11 +272,11 @@ _SETTLED = {1: "it is settled, and the small reader does not object", 2: "both r
 
 
 class _Reading(NamedTuple):
-    """An answer about a claim, None where the reply could not be read, and the passages it was read beside."""
+    """An answer about a claim, None where the reply could not be read; what was found, and what it may quote."""
 
     answer: Answer | None
     found: tuple[Passage, ...]
-    shown: tuple[Passage, ...]
+    quotable: tuple[Passage, ...]  # all that was shown; of whole tools only the claim's own passages are its evidence
 
 
 class _Readers(NamedTuple):
@@ -290,7 +296,9 @@ class _Readers(NamedTuple):
         )
         unsettled = [at for at, known in enumerate(settled) if not known and once[at].answer]
         doubted = [claims[at] for at in unsettled]
-        found = await gather_or_cancel(_search_twice(claim, self.settings, self.second) for claim in doubted)
+        found = await gather_or_cancel(
+            _with_other_side(claims[at], once[at].found, self.settings, self.second) for at in unsettled
+        )
         again = dict(zip(unsettled, await self._in_groups(self._second_task, doubted, found, self.second), strict=True))
         return tuple(
             _turns(claim, once[at], again[at]) if at in again else _turns(claim, once[at])
@@ -300,7 +308,7 @@ class _Readers(NamedTuple):
     @property
     def _second_task(self) -> type[ReadClaims]:
         """The second reader's task: the same for another model, as for ``pair``."""
-        one, other = (agent.run.model_for(ReadClaims, agent.name) for agent in (self.first, self.second))
+        one, other = (agent.run.named_model(ReadClaims, agent.name) for agent in (self.first, self.second))
         return DoubtClaims if one == other else ReadClaims
 
     async def _in_groups(
@@ -329,7 +337,7 @@ class _Readers(NamedTuple):
                 if self.alone and not isinstance(error, BadReply):
                     raise
                 answers = (None,) * len(claims)  # a single reader reads each, and says what it lacks
-            return [_Reading(*each, shown) for each in zip(answers, found, strict=True)]
+            return [_Reading(each, own, own if has_whole else shown) for each, own in zip(answers, found, strict=True)]
         if len(claims) == 1:
             return [_Reading(None, found[0], ())]
         middle = len(claims) // 2
@@ -340,15 +348,15 @@ class _Readers(NamedTuple):
     async def _settles(self, claim: Claim, reading: _Reading) -> bool:
         """Whether one reading is enough: the small reader, if it is asked, does not object to it."""
         answer = reading.answer
-        side = side_of(claim.labels, answer.label if answer else None)
-        if answer is None or side is Side.AGAINST:
+        meaning = claim.labels.meaning(answer.label) if answer and answer.label else None
+        if answer is None or meaning not in (Meaning.SUPPORTED, Meaning.NOT_ENOUGH):
             return False
-        if side is Side.CONTEXT:
+        if meaning is Meaning.NOT_ENOUGH:
             read = await read_english(claim, reading.found, self.first) if self.settings.small_reader else None
             return read is None or side_of(claim.labels, read.label) is Side.CONTEXT
-        texts = (find_quotes(text, reading.shown, side=side) for text in answer.quotes if text.strip())
+        texts = (find_quotes(text, reading.quotable, side=Side.FOR) for text in answer.quotes if text.strip())
         quotes = distinct([*chain.from_iterable(texts)])
-        if not any(can_carry(quote, reading.shown) for quote in quotes):
+        if not any(can_carry(quote, reading.quotable) for quote in quotes):
             return False
         read = await read_quotes(claim, quotes, self.first) if self.settings.small_reader else None
         if read is None:
@@ -372,9 +380,10 @@ def _beside(passages: Iterable[Passage], turns: _Turns) -> _Turns:
     return tuple(turn.model_copy(update={"passages": shown}) for turn in turns)
 
 
-async def _search_twice(claim: Claim, settings: OnePassSettings, reader: Agent) -> tuple[Passage, ...]:
-    """What is found for the claim and for the other side, of each the best first."""
-    found = await reader.search(claim.text, settings.top_k, round_=1)
+async def _with_other_side(
+    claim: Claim, found: tuple[Passage, ...], settings: OnePassSettings, reader: Agent
+) -> tuple[Passage, ...]:
+    """What was found for the claim, and what is found for the other side, of each the best first."""
     query = open_query(claim.text)
     if query == claim.text or any(map(reader.run.is_whole, reader.tools)):
         return found

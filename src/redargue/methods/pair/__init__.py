@@ -104,7 +104,7 @@ class Pair(Method, name="pair", settings=PairSettings):
         Raises:
             UsageError: the setting asks for two models, and both readers have one.
         """
-        models = [self.run.model_for(AnswerClaim, reader.name) for reader in (first, second)]
+        models = [self.run.named_model(AnswerClaim, reader.name) for reader in (first, second)]
         if self.settings.differ == "question" or (self.settings.differ == "auto" and models[0] == models[1]):
             return AnswerClaim, DoubtClaim
         if models[0] == models[1]:

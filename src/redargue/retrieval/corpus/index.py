@@ -170,7 +170,8 @@ def sync_folder(
     for _ in entering():  # before anything is changed
         pass
     lost = {place for error in unreadable for place in (error.where, error.where.rpartition(":")[0])}
-    kept = {id_ for id_ in mine - set(seen) if known[id_] in lost}  # the file exists, but cannot be read
+    places = {id_: {known[id_], *map(str, Path(known[id_]).parents)} for id_ in mine - set(seen)}
+    kept = {id_ for id_, own in places.items() if lost & own}  # the file or its folder exists, but cannot be read
     removed = mine - set(seen) - kept
     if not seen and mine and not empty:
         what = f"{str(folder)!r} has no document that can be read, and the corpus has {len(mine):,} of it"

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from pypdf import PdfReader
 
 
-_FRONT = re.compile(r"\A---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n)*)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_FRONT = re.compile(  # not what a text has between two rules
+    r"\A---[ \t]*\n(?=(?:[a-z_][\w.-]*|Title|Date|Author):\s)"
+    r"(?P<fields>(?:(?:[\w.-]+:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|[#\]}].*|[ \t]*)\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
 _FIELD = re.compile(r"^(?P<name>[A-Za-z_][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*$", re.MULTILINE)
 _NAMES = {"title": "title", "date": "published", "published": "published", "url": "url", "publisher": "publisher"}
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
@@ -170,14 +173,20 @@ def superscript(text: str) -> str:
     return text.strip().translate(SUPERSCRIPTS) if _RAISED.fullmatch(text) else text
 
 
+_ENDINGS = ("st", "nd", "rd", "th")  # of 1<sup>st</sup>
+_STYLED = ("b", "em", "font", "i", "span", "strong", "u")
+
+
 def mark_superscripts(tree: etree._Element) -> None:
-    """Writes the raised numbers of a page or article in superscript characters, in place."""
-    for raised in list(tree.iter("sup")):
-        inner = "".join(raised.itertext())
-        if (written := superscript(inner)) != inner:
+    """Writes raised numbers in superscript characters, and puts words together that tags divide, in place."""
+    for raised in list(tree.iter("sup", *_STYLED)):
+        inner, tail = "".join(raised.itertext()), raised.tail or ""
+        initial = len(inner) == 1 and inner.isalpha() and tail[:1].islower()  # a large one, as of a chapter
+        written = superscript(inner) if raised.tag == "sup" else inner
+        if written != inner or initial or (raised.tag == "sup" and inner.strip() in _ENDINGS):
             del raised[:]
             raised.text, raised.tag = written, "raised"
-    etree.strip_tags(tree, "raised")  # text extraction puts a space before an element
+    etree.strip_tags(tree, "raised", "sub", "wbr")  # text extraction puts a space before an element
 
 
 LONGEST_HEAD = 60  # characters of the name of a column
@@ -196,6 +205,8 @@ def name_cells(tree: etree._Element) -> None:
         if not headed or not is_table(cells):
             continue
         written = etree.Element("div")
+        for caption in table.iterchildren("caption"):
+            etree.SubElement(written, "p").text = " ".join(caption.text_content().split())
         for row in cells[1:]:
             etree.SubElement(written, "p").text = named_cells(cells[0], row)
         written.tail = table.tail

@@ -17,6 +17,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from redargue.errors import UnreadableFile
 from redargue.registry import install
 from redargue.retrieval.corpus.markup import is_table, named_cells, parsing, read_html, storable, superscript
+from redargue.sanitize import NotText, encoding_of
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
 MOST_CELLS = 2_000_000  # of a sheet
@@ -116,19 +117,20 @@ def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: s
 
 
 def _word_paragraphs(body: etree._Element) -> list[str]:
-    paragraphs = [""]
-    for element in body.iter(*(f"{_WORD}{name}" for name in ("p", "t", "tab", "br"))):
-        match element.tag.removeprefix(_WORD):
-            case "p":
-                paragraphs.append("")
-            case "t":
-                text = element.text or ""
-                paragraphs[-1] += superscript(text) if _is_raised(element.getparent()) else text
-            case "tab" if element.getparent().tag == f"{_WORD}r":  # elsewhere it defines a tab stop
-                paragraphs[-1] += "\t"
-            case "br":
-                paragraphs[-1] += "\n"
-    return paragraphs
+    """The texts of the paragraphs; that of a text box follows the paragraph that it is anchored in."""
+    paragraphs: dict[etree._Element | None, str] = {None: ""}
+    for element in body.iter(f"{_WORD}p", f"{_WORD}t", *_BREAKS):
+        if element.tag == f"{_WORD}p":
+            paragraphs[element] = ""
+            continue
+        run, around = element.getparent(), next(element.iterancestors(f"{_WORD}p"), None)
+        around = around if around in paragraphs else None
+        if element.tag == f"{_WORD}t":
+            text = element.text or ""
+            paragraphs[around] += superscript(text) if _is_raised(run) else text
+        elif run.tag == f"{_WORD}r":  # elsewhere a tab is the definition of a tab stop
+            paragraphs[around] += _BREAKS[element.tag]
+    return list(paragraphs.values())
 
 
 def _is_raised(run: etree._Element) -> bool:
@@ -138,6 +140,10 @@ def _is_raised(run: etree._Element) -> bool:
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_BREAKS = {
+    f"{_WORD}{name}": shown
+    for name, shown in (("tab", "\t"), ("ptab", "\t"), ("br", "\n"), ("cr", "\n"), ("noBreakHyphen", "-"))
+}
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _WORD_PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
 _NOTES = (f"{_WORD}footnote", f"{_WORD}endnote")  # one with a type other than normal separates notes
@@ -332,9 +338,14 @@ def read_eml(content: bytes) -> Letter:
 
 def _decoded(part: MIMEPart | None) -> str | None:
     """The text of a part of a letter; None where there is no such part, or its character set is unknown."""
+    if part is None:
+        return None
+    content = part.get_payload(decode=True)
     try:
-        return None if part is None else str(part.get_content())
-    except LookupError:
+        if part.get_content_charset("us-ascii") == "us-ascii" and isinstance(content, bytes):  # or left out
+            return content.decode(encoding_of(content), errors="replace")
+        return str(part.get_content())
+    except (LookupError, NotText):
         return None
 
 

@@ -53,7 +53,6 @@ from redargue.service.mcp.answers import (
 )
 from redargue.service.problems import UnknownCheck
 from redargue.service.rules import CheckRequest, RequestRules
-from redargue.spec import DEFAULT_METHOD
 
 WAIT_S = 45.0  # several hosts end a tool call after 60 s
 LONGEST_WAIT_S = 240.0
@@ -139,8 +138,7 @@ class VerifierTools:
 
         Returns the report on the answer's claims, with the outcome "factual" only if every claim is supported.
         """
-        asked = {"text": answer, "method": DEFAULT_METHOD}
-        return await self._text(asked, contexts, WAIT_S, context)
+        return await self._text({"text": answer}, contexts, WAIT_S, context)
 
     async def get_check(self, id: _Id, context: _Context, wait_s: Wait = WAIT_S) -> _Answered:  # noqa: A002
         """Get the result of a check that verify_claim, check_text or ground began, waiting for it if it is running."""

@@ -276,6 +276,10 @@ def footnotes(block: CheckBlock, text: str) -> str:
     if unread := sum(block.unchecked.values()):
         words = _REASON_WORDS.get(block.reason, block.reason)
         lines.append(f"Not checked: {counted(unread, 'sentence')} ({words}).")
+    if left_out := block.unread_contexts.get("left_out"):
+        lines.append(f"Not read: {counted(left_out, 'document')} beyond the limit.")
+    if cut := block.unread_contexts.get("cut"):
+        lines.append(f"Read in part, because of its length: {counted(cut, 'document')}.")
     return "\n".join([f"\n\n{FOOTNOTES}", *lines]) if lines else ""
 
 

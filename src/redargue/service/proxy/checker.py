@@ -169,11 +169,11 @@ class Checkers:
     def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
         first, debate = self._configs(plan)
         reading, debating = _budgets(self._budget(plan), day)
-        grounder = Grounder(documents, spec=first, budget=reading)
+        grounder = Grounder(documents, spec=first.updated(tools=None), budget=reading)
         try:
             if debate is None:
                 return Readers(grounder)
-            second = Grounder(documents, spec=debate, budget=debating)
+            second = Grounder(documents, spec=debate.updated(tools=None), budget=debating)
             return Readers(grounder, second, debate_local=not _has_model(debate))
         except RedargueError:
             grounder.close()

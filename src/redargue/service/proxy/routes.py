@@ -26,7 +26,7 @@ from redargue.service.problems import openai_error
 from redargue.service.proxy import Proxy, Withheld, objection, require_checked
 from redargue.service.proxy.block import CheckBlock, ProxyTally, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checked, Checkers
-from redargue.service.proxy.contexts import contexts_of
+from redargue.service.proxy.contexts import ConversationContexts, contexts_of
 from redargue.service.proxy.settings import (
     CheckOptions,
     Plan,
@@ -239,7 +239,7 @@ class GuardrailResponse(BaseModel):
 
 class _Kept(NamedTuple):
     since: float
-    documents: tuple[Passage, ...]
+    contexts: ConversationContexts
     size: int  # characters
 
 
@@ -252,10 +252,10 @@ class Calls:
     def __init__(self) -> None:
         self._calls: OrderedDict[_Call, _Kept] = OrderedDict()
 
-    def keep(self, call: _Call, documents: tuple[Passage, ...], now: float | None = None) -> None:
+    def keep(self, call: _Call, contexts: ConversationContexts, now: float | None = None) -> None:
         now = time.monotonic() if now is None else now
         self._calls.pop(call, None)
-        self._calls[call] = _Kept(now, documents, sum(len(document.text) for document in documents))
+        self._calls[call] = _Kept(now, contexts, sum(len(document.text) for document in contexts.documents))
         size = sum(kept.size for kept in self._calls.values())
         for oldest, kept in list(self._calls.items()):
             if len(self._calls) <= KEPT_CALLS and size <= KEPT_CHARACTERS and kept.since >= now - KEPT_SECONDS:
@@ -263,11 +263,11 @@ class Calls:
             del self._calls[oldest]
             size -= kept.size
 
-    def documents(self, call: _Call, now: float | None = None) -> tuple[Passage, ...] | None:
+    def contexts(self, call: _Call, now: float | None = None) -> ConversationContexts | None:
         """None for an unknown or expired call."""
         kept = self._calls.get(call)
         now = time.monotonic() if now is None else now
-        return kept.documents if kept and kept.since >= now - KEPT_SECONDS else None
+        return kept.contexts if kept and kept.since >= now - KEPT_SECONDS else None
 
 
 class Guardrail:
@@ -290,14 +290,15 @@ class Guardrail:
             messages = request.structured_messages or []
             contexts = contexts_of({"messages": messages}, options.contexts, roles=settings.context_roles)
             if request.litellm_call_id:
-                self._calls.keep(call, contexts.documents)
+                self._calls.keep(call, contexts)
             # The model does not receive the footnotes of earlier answers.
             return _changed(request.texts or [], texts)
-        known = self._calls.documents(call)
+        known = self._calls.contexts(call)
         self._proxy.tally.unknown_calls += known is None
-        documents = contexts_of({}, options.contexts).documents if known is None else known
+        documents, unread = known or contexts_of({}, options.contexts)
         if chosen.mode == "off":
             return GuardrailResponse()
+        chosen = chosen.model_copy(update={"unread_contexts": unread})
         check = partial(self._proxy.check_whole, documents=documents, plan=chosen, route=GUARDRAIL_PATH, day=day)
         blocks = [block for _, block in await gather_or_cancel(map(check, texts))]
         return self._response(texts, blocks, chosen)
