@@ -319,7 +319,13 @@ class Verifier:
     async def stream(
         self, claims: Iterable[Claim], *, concurrency: int = 2, listeners: Sequence[Listener] = ()
     ) -> AsyncIterator[tuple[int, Verdict]]:
-        """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory."""
+        """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory.
+
+        Raises UsageError if ``concurrency`` allows no claim at all.
+        """
+        if concurrency < 1:
+            hint = "give a whole number from 1 on"
+            raise UsageError(f"{concurrency!r} claims at a time", where="concurrency", hint=hint)
         remaining = enumerate(claims)
         running: dict[asyncio.Task[Verdict], int] = {}
 
