@@ -96,6 +96,8 @@ def test_keywords_win_over_the_configuration_and_objects_over_names() -> None:
     spec, parts = read_options({"seed": 4, "prices": prices, "memory": "m.db"}, base, Parts())
     assert (spec.method, spec.seed, spec.budget, spec.memory) == ("mermaid", 4, "40calls", "m.db")
     assert (parts.prices, parts.memory) == (prices, None)
+    with pytest.raises(UsageError, match="40 does not fit 'budget'"):
+        read_options({"budget": 40}, base)  # type: ignore[typeddict-item]
     with pytest.raises(UsageError, match="unknown option 'evidenc'"):
         read_options({"evidenc": {}}, base)  # type: ignore[typeddict-unknown-key]
 
@@ -246,3 +248,10 @@ async def test_a_verifier_refuses_what_is_not_a_claim() -> None:
     verifier = Verifier(method="single-reader", offline=True)
     with verifier, pytest.raises(UsageError, match=r"expected a Claim, got 'Rome fell\.'"):
         await verifier.verify_all(["Rome fell."])  # type: ignore[list-item]
+
+
+@pytest.mark.anyio
+async def test_a_verifier_that_may_verify_no_claim_at_a_time_says_so_and_loses_none() -> None:
+    verifier = Verifier(method="single-reader", offline=True)
+    with verifier, pytest.raises(UsageError, match="0 claims at a time"):
+        await verifier.verify_all([Claim(text="Rome fell.")], concurrency=0)

@@ -33,7 +33,7 @@ from redargue.verifier import Listener, Verifier
 
 
 async def replay(
-    folder: Path | Record,
+    folder: str | Path | Record,
     *,
     backend: Backend | None = None,
     listeners: Sequence[Listener] = (),
@@ -156,7 +156,7 @@ class _RecordedTool:
 
 
 async def verify(
-    claim: str | Claim, *, spec: RunSpec | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
+    claim: str | Claim, *, spec: RunSpec | None = None, folder: str | Path | None = None, **options: Unpack[RunOptions]
 ) -> Verdict:
     """Verifies one claim; an error during the verification is returned as the verdict's ``error``.
 
@@ -171,14 +171,16 @@ async def verify(
     return await _verify(spec.claim(claim), spec, parts, folder)
 
 
-async def _verify(claim: Claim, spec: RunSpec, parts: Parts, folder: Path | None, *listeners: Listener) -> Verdict:
+async def _verify(
+    claim: Claim, spec: RunSpec, parts: Parts, folder: str | Path | None, *listeners: Listener
+) -> Verdict:
     parts = await connect(spec, parts)
     with Verifier(spec, parts=parts, folder=folder, claims=[claim]) as verifier:
         return await verifier.verify(claim, listeners=listeners)
 
 
 def verify_sync(
-    claim: str | Claim, *, spec: RunSpec | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
+    claim: str | Claim, *, spec: RunSpec | None = None, folder: str | Path | None = None, **options: Unpack[RunOptions]
 ) -> Verdict:
     """:func:`verify` for synchronous code; raises UsageError inside an event loop, for example in a notebook."""
     if asyncio._get_running_loop() is not None:
@@ -189,7 +191,7 @@ def verify_sync(
 
 @asynccontextmanager
 async def watch(
-    claim: str | Claim, *, spec: RunSpec | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
+    claim: str | Claim, *, spec: RunSpec | None = None, folder: str | Path | None = None, **options: Unpack[RunOptions]
 ) -> AsyncIterator[AsyncIterator[Event]]:
     """Streams the events of a verification; leaving the block cancels it.
 

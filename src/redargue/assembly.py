@@ -75,7 +75,7 @@ def read_options(options: RunOptions, spec: RunSpec | None = None, parts: Parts 
     objects: dict[str, Any] = {}
     for name, value in options.items():
         known = name in RunSpec.model_fields
-        if name in OBJECTS and not (known and isinstance(value, str | Path)):
+        if name in OBJECTS and not (known and isinstance(value, str | Path | int | float)):
             if value is not None:
                 objects[name] = value
         elif known:

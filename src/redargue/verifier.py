@@ -66,7 +66,7 @@ class Verifier:
         self,
         spec: RunSpec | None = None,
         *,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         claims: Sequence[Claim] = (),
         text: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
@@ -127,7 +127,7 @@ class Verifier:
             for event in chain.from_iterable(map(self.record.unfinished, items)):
                 self.budget.recall(cost_of_event(event, self._is_online))
 
-    def _recorded(self, folder: Path, text: Mapping[str, Any] | None) -> Record:
+    def _recorded(self, folder: str | Path, text: Mapping[str, Any] | None) -> Record:
         return Record(folder, self.manifest(self.claims, text), secrets=self.transport.secrets)
 
     @property
@@ -319,7 +319,13 @@ class Verifier:
     async def stream(
         self, claims: Iterable[Claim], *, concurrency: int = 2, listeners: Sequence[Listener] = ()
     ) -> AsyncIterator[tuple[int, Verdict]]:
-        """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory."""
+        """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory.
+
+        Raises UsageError if ``concurrency`` allows no claim at all.
+        """
+        if concurrency < 1:
+            hint = "give a whole number from 1 on"
+            raise UsageError(f"{concurrency!r} claims at a time", where="concurrency", hint=hint)
         remaining = enumerate(claims)
         running: dict[asyncio.Task[Verdict], int] = {}
 

@@ -117,3 +117,11 @@ def test_the_command_prints_tables_and_writes_a_calibration_file(
     )
     assert run(["calibrate", file, *columns, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(out.read_text())
+
+
+def test_a_missing_column_leads_to_a_mapping_with_the_columns_that_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, "label,gold,confidence", "SUPPORTS,SUPPORTS,0.9")
+    assert run(["fit", path]) == 2
+    assert "→ name the columns: --map judge=label,human=COLUMN,confidence=confidence\n" in capsys.readouterr().err

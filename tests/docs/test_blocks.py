@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+from redargue.cli.app import app
 from support.pages import (
     DOCS,
     RUN,
@@ -49,6 +52,33 @@ def test_every_block_names_its_language_and_what_is_not_run_says_why(page: Path)
             assert commands(block.text), block.where
     marks = text.count("<!-- not run")
     assert marks == sum(bool(block.reason) for block in found), f"{page.name}: a mark without a reason or a block"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "block", [each for page in PAGES for each in blocks(page) if each.reason], ids=lambda b: b.where
+)
+def test_the_commands_of_a_block_that_is_not_run_have_the_arguments_that_they_need(block: Block) -> None:
+    typed = [command.text for command in commands(block.text)] if block.language == "console" else []
+    typed += shell_commands(block.text) if block.language == "sh" else []
+    for command in typed:
+        words = shlex.split(command.replace("\\\n", " "), comments=True)
+        name = next((word for word in words if "=" not in word), "")  # after the variables that are set for it
+        if Path(name).name == "redargue":
+            understood(words[words.index(name) + 1 :])
+
+
+def understood(words: list[str]) -> None:
+    """Raises UsageError for words that the command line cannot read; files need not exist."""
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("redargue", list(words))
+    while left := [*context._protected_args, *context.args]:
+        name, command, rest = command.resolve_command(context, left)
+        try:
+            context = command.make_context(name, rest, parent=context)
+        except typer.BadParameter as error:
+            assert "does not exist" in error.message, words  # noqa: PT017
+            return
 
 
 @pytest.mark.slow

@@ -44,6 +44,19 @@ async def test_after_a_prompt_has_changed_a_replay_names_the_task(
 
 
 @pytest.mark.anyio
+async def test_the_folder_of_a_run_may_be_a_text_in_every_function(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"backend": "embedded", "store": "starter", "offline": True}
+    await redargue.verify(CLAIM, folder=str(tmp_path / "claim"), **options)
+    assert [verdict.claim for verdict in await replay(str(tmp_path / "claim"))] == [CLAIM]
+    for _ in range(2):  # the second resumes
+        await redargue.ground(CLAIM.text, contexts=[CLAIM.text], folder=str(tmp_path / "text"))
+    (tmp_path / "bees.md").write_text("Bees are insects.\n")
+    cited: dict[str, Any] = {"files": str(tmp_path), "folder": str(tmp_path / "cited"), "offline": True}
+    report = await redargue.verify_citations("Bees are insects ([bees](bees.md)).", **cited)
+    assert [claim.citation.outcome for claim in report.claims if claim.citation] == ["supports"]
+
+
+@pytest.mark.anyio
 async def test_a_replay_of_an_embedded_run_needs_no_weights(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

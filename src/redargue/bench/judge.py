@@ -70,10 +70,12 @@ def read_judged(path: Path, mapping: Mapping[str, str]) -> list[JudgedItem]:
 
 
 def _judged(row: Row, at: Mapping[str, str], named: set[str]) -> JudgedItem:
-    for role in ("judge", "human", *sorted(named)):
+    roles = ("judge", "human", *sorted(named - {"judge", "human"}))
+    for role in roles:
         if at[role] not in row.fields:
             known = ", ".join(list(row.fields)[:12])
-            hint = "name the columns: --map judge=COLUMN,human=COLUMN"
+            columns = (f"{each}={at[each] if at[each] in row.fields else 'COLUMN'}" for each in roles)
+            hint = f"name the columns: --map {','.join(columns)}"
             raise row.error(f"no column {at[role]!r} for the role {role!r}; columns: {known}", hint=hint)
     human = _label(row, at["human"])
     if human is None:

@@ -97,13 +97,14 @@ class Record:
 
     def __init__(
         self,
-        folder: Path,
+        folder: str | Path,
         manifest: RunManifest | None = None,
         *,
         mode: RecordMode = "record",
         secrets: Secrets | None = None,
     ) -> None:
-        self.folder, self._secrets = folder, secrets or Secrets()
+        self.folder = folder = Path(folder)
+        self._secrets = secrets or Secrets()
         self.mode: RecordMode = "replay" if manifest is None else mode
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}

@@ -308,7 +308,11 @@ class PreparedCitations(NamedTuple):
 
 
 async def verify_citations(
-    text: str | Text, *, fetcher: PageFetcher | None = None, files: Path | None = None, **options: Unpack[TextOptions]
+    text: str | Text,
+    *,
+    fetcher: PageFetcher | None = None,
+    files: str | Path | None = None,
+    **options: Unpack[TextOptions],
 ) -> Report:
     """Verifies each claim of a text against each page that its sentence links, and nothing else.
 
@@ -329,6 +333,7 @@ async def verify_citations(
     done, folder, given = options.pop("done", None), options.pop("folder", None), options.pop("spec", None)
     spec, parts = read_options(cast(RunOptions, options), given)
     fetcher = fetcher or PageFetcher.from_environment(offline=spec.offline)
+    folder, files = (Path(each) if each else None for each in (folder, files))
     cited = await prepare_cited(whole, spec, fetcher, parts, folder, files=files)
     with cited.prepared.verifier() as verifier:
         claims = cited.prepared.claims

@@ -301,7 +301,7 @@ class TextOptions(RunOptions, total=False):
     listeners: Sequence[Listener]
     done: Callable[[int, Verdict], None] | None
     spec: RunSpec | None
-    folder: Path | None
+    folder: str | Path | None
 
 
 async def verify_text(
@@ -314,7 +314,7 @@ async def verify_text(
     listeners: Sequence[Listener] = (),
     done: Callable[[int, Verdict], None] | None = None,
     spec: RunSpec | None = None,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Report:
     """Verifies a text claim by claim; a claim that fails does not stop the others.
@@ -341,7 +341,7 @@ async def verify_text(
         method_of(for_answers(spec, parts))  # an option that does not fit is an error all the same
         return outcome
     text = text_of(text, kind=kind, context=context)
-    prepared = await prepare(text, spec, parts, documents=documents, folder=folder)
+    prepared = await prepare(text, spec, parts, documents=documents, folder=Path(folder) if folder else None)
     with prepared.verifier() as verifier:
         verdicts = await verifier.verify_all(prepared.claims, concurrency=concurrency, listeners=listeners, done=done)
     return prepared.report(verdicts)

@@ -1,7 +1,7 @@
 """Dual-Position Debate: two teams of gatherer, analyst, rebutter and summariser; referees weighted by confidence.
 
 He and Le, "Enhancing Hallucination Detection in Large Language Models through a Dual-Position Debate Multi-Agent
-Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D20`` settle what the paper leaves open.
+Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D23`` settle what the paper leaves open.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """MERMAID: a decomposer, an executor that thinks and acts in steps, and an evidence memory across claims.
 
-Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M25`` resolve what the paper leaves open; they are listed in
+Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M24`` resolve what the paper leaves open; they are listed in
 ``docs/mermaid.md``. Deviations of the released program have one setting each.
 """
 
