@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -10,9 +11,12 @@ import pytest
 
 from redargue.cluster.batches import summarize_batches
 from redargue.cluster.store import open_ledger
+from redargue.service.app import create_app
+from redargue.service.entries import LateWrites
 from redargue.service.keys import Keys
 from service.test_http import client, problem
 from support.postgres import Server
+from support.serving import service_parts, settings
 
 pytestmark = pytest.mark.anyio
 BATCH = {"claims": [f"The lighthouse at Cape Ansel was lit in {year}." for year in (1871, 1872, 1873)]}
@@ -53,6 +57,29 @@ async def test_a_batch_lies_in_postgresql_where_the_service_has_its_ledger_there
     with closing(open_ledger(where)) as ledger:
         (batch,) = summarize_batches(ledger)
         assert batch.total == 3
+
+
+@pytest.mark.slow
+async def test_the_end_of_a_batch_is_not_written_while_the_same_batch_is_stored_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two that write the same file at a time fail, or the later one says that the batch is running."""
+    alone: list[bool] = []
+
+    def write(self: LateWrites, path: Path, text: str) -> None:
+        alone.append(application.state.batches._submitting.locked())
+        path.write_text(text)
+
+    monkeypatch.setattr(LateWrites, "write", write)
+    application = create_app(settings(), service_parts())
+    transport = httpx2.ASGITransport(application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        path = (await http.post("/v1/batches", json=BATCH)).headers["location"]
+        assert (await finished(http, path))["state"] == "done"
+    assert alone == [True]
 
 
 async def test_a_stopped_service_resumes_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:

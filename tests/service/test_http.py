@@ -255,6 +255,14 @@ async def test_what_is_not_valid_is_refused_without_its_words(body: Any) -> None
         problem(broken, 422)
 
 
+@pytest.mark.parametrize("content", [b'{"claim": "B\xfccher"}', b"[" * 100_000], ids=["latin-1", "deep"])
+async def test_a_body_that_cannot_be_parsed_says_how_to_send_it(content: bytes) -> None:
+    async with client() as http:
+        reply = await http.post("/v1/checks", content=content, headers={"Content-Type": "application/json"})
+    body = problem(reply, 400)
+    assert (body["detail"], body["hint"][:16]) == ("the body cannot be read as JSON", "send it in UTF-8")
+
+
 @pytest.mark.slow
 async def test_every_limit_holds_at_its_edge() -> None:
     async with client(max_body=60_000_000) as http:

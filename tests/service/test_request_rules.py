@@ -26,6 +26,8 @@ from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
 from redargue.service.rules import CheckRequest, ContextDocument, RequestRules
 from redargue.spec import RunSpec
 from service.test_http import client, problem
+from support.loopback import Behaviour, Loopback
+from support.scripts import agreeing
 from support.serving import service_parts
 
 CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
@@ -136,6 +138,24 @@ async def test_documents_are_searched_as_documents_whatever_the_service_searches
     assert text["result"]["usage"]["by_tool"] == ground["usage"]["by_tool"] == {"corpus": 1}
     kept = rules.prepare(CheckRequest(text=CLAIM["claim"], **asked), tools=("wikipedia",))
     assert kept.spec.tools == ("wikipedia",)  # a check of an earlier version is resumed as it began
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+async def test_a_check_is_listed_and_counted_under_the_method_that_was_chosen_for_it() -> None:
+    asked = {"text": CLAIM["claim"], "contexts": ["The lighthouse at Cape Ansel was lit in 1871."]}
+    with Loopback(script=agreeing, behaviour=Behaviour(hang_routes=("chat",))) as server:
+        application = create_app(ServiceSettings(rules=RequestRules(RunSpec(model="m", base_url=f"{server.url}/v1"))))
+        transport = httpx2.ASGITransport(application)
+        async with (
+            application.router.lifespan_context(application),
+            httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+        ):
+            started = (await http.post("/v1/checks", json=asked)).json()
+            await http.post(f"/v1/checks/{started['id']}/cancel")
+            counted = (await http.get("/metrics")).text
+    assert started["method"] == "one-pass"
+    assert 'redargue_checks_total{method="one-pass",state="cancelled"} 1.0' in counted
 
 
 @pytest.mark.parametrize("asked", [{"claim": "Bees have six legs."}, {"text": "Bees have six legs."}], ids=str)

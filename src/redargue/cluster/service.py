@@ -258,7 +258,9 @@ class BatchStore:
                 error = ErrorInfo.of(RecordError("the batch failed", hint="the service's log says why"))
             self._known.discard((entry.owner, entry.id))
             ended = entry.model_copy(update={"state": "failed" if error else "done", "error": error})
-            self._late.write(self._path(entry.id, entry.owner), _text_of(ended))
+            async with self._submitting:  # while it is stored again, its file is being written
+                if (entry.owner, entry.id) not in self._known:
+                    self._late.write(self._path(entry.id, entry.owner), _text_of(ended))
 
     async def _verify(self, entry: BatchEntry) -> None:
         with self._open(entry) as (_, batch):

@@ -41,7 +41,8 @@ class CheckEntry(Frozen):
     Attributes:
         store: name of the store that runs it.
         owner: the caller's key id; empty for the user of this machine.
-        tools: search tools, chosen when it was requested.
+        method: chosen when it was requested; empty in entries of earlier versions.
+        tools: likewise its search tools.
         budget: the lower one of the request's and the service's; empty for none.
         idempotency, body: hashes of the caller's idempotency key, with its route, and of the body sent with it.
         outcome: of a finished check: the meaning of a claim's label, the outcome of a text, or ``error``.
@@ -52,6 +53,7 @@ class CheckEntry(Frozen):
     owner: str
     created: datetime
     request: CheckRequest
+    method: str = ""
     tools: tuple[str, ...] | None = None
     budget: str = ""
     idempotency: str = ""

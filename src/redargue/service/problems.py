@@ -41,6 +41,8 @@ STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
     (RecordError, 409),
 )
 OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")  # with errors in OpenAI's shape
+_NOT_PARSED = "There was an error parsing the body"  # FastAPI's words
+_AS_JSON = "send it in UTF-8, with at most some hundred levels of lists and objects"
 _QUOTED = re.compile(r"""(?<!\w)(['"]).*\1""", re.DOTALL)
 
 
@@ -138,6 +140,8 @@ def handle_problems(application: FastAPI) -> None:
 
     @application.exception_handler(HTTPException)
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
+        if error.detail == _NOT_PARSED:
+            return plain_problem(error.status_code, "the body cannot be read as JSON", _AS_JSON).response(error.headers)
         return plain_problem(error.status_code, error.detail).response(error.headers)
 
     @application.exception_handler(RequestValidationError)

@@ -313,7 +313,7 @@ class Metrics:
         self._registry.register(others)
 
     def ended(self, entry: CheckEntry) -> None:
-        method = entry.request.method or self._default
+        method = entry.method or entry.request.method or self._default
         method = method if method in methods else _OTHER
         self._checks.labels(method, entry.state).inc()
         if entry.state == "done":

@@ -190,7 +190,8 @@ class VerifierTools:
         try:
             request = CheckRequest(**asked)
         except ValidationError as error:
-            raise UsageError(problem_of(error), where=problem_location(error)) from error
+            place = problem_location(error).removesuffix(".constrained-str")  # the type that pydantic tried
+            raise UsageError(f"{place}: {problem_of(error)}", where=place) from error
         store, owner = self._store(), self._owner(context)
         check = store.submit(request, owner=owner, prepared=await store.prepare(request))
         try:
