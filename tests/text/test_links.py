@@ -27,6 +27,7 @@ A, B = "https://a.example/page", "https://b.example/x_(y)"
         (f"It is so. {A}\nThat is not.", "It is so. \nThat is not.", {"It is so": [A]}),
         (f"It is so. <{A}> That is not.", "It is so.  That is not.", {"It is so": [A]}),
         (f"It is so.[1] That is not [2].\n\n[1]: {A}\n[2]: <{B}>\n", "", {"It is so": [A], "That is not": [B]}),
+        (f"It is so [1].\r\n\r\n[1]: {A}\r\nThat is not.", "It is so.\n\nThat is not.", {"It is so": [A]}),
         (f"It is so.[^a] That is not.\n\n[^a]: Title, {A}\n", "", {"It is so": [A]}),
         (f'[It][1] is so.\n\n[1]: {A} "Title"\n', "", {"It is so": [A]}),
         (f"It is so [1, 2].\n\n## Sources\n\n1. A. {A}\n2. {B}\n", "It is so.\n\n", {"It is so": [A, B]}),

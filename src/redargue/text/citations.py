@@ -116,7 +116,7 @@ def read_links(text: str, *, files: bool = False) -> LinkedText:
     stay in the plain text; a line that defines a reference is left out of it.
     """
     patterns = _WITH_FILES if files else _WEB
-    body, definitions = _defined(text, patterns)
+    body, definitions = _defined(text.replace("\r\n", "\n"), patterns)
     pieces: list[str] = []
     links: list[_Link] = []
     at = 0

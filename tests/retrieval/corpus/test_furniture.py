@@ -11,7 +11,7 @@ import pytest
 
 from redargue.retrieval.corpus.documents import Document, sentence_spans
 from redargue.retrieval.corpus.ingest import read_file
-from redargue.retrieval.corpus.markup import read_markdown
+from redargue.retrieval.corpus.markup import front_matter_end, read_markdown
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
 from support.files import pdf
 
@@ -110,6 +110,8 @@ def test_a_rule_is_not_front_matter() -> None:
 def test_front_matter_has_lists_comments_and_empty_lines() -> None:
     fields = "title: Kestrel\ntags:\n- sales\n  - profit\n\n# draft\nauthors: [\n  A,\n]\nog.image: x.png\n"
     assert read_markdown(f"---\n{fields}---\nSales rose.") == {"text": "Sales rose.", "title": "Kestrel"}
+    windows = f"---\n{fields}---\n".replace("\n", "\r\n")
+    assert front_matter_end(f"{windows}Sales rose.") == len(windows)
 
 
 def test_rows_of_a_table_have_the_names_of_their_columns() -> None:

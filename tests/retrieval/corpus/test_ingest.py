@@ -268,6 +268,11 @@ def test_a_word_document_cannot_read_files_or_fill_the_memory(tmp_path: Path, mo
     assert "decompresses to more than 1,000 bytes" in refused(write(tmp_path / "b.docx", docx("<w:p/>" * 1000))).what
 
 
+def test_a_table_of_a_country_with_a_decimal_comma_is_separated_by_semicolons(tmp_path: Path) -> None:
+    table = write(tmp_path / "a.csv", "City;Price\nOrvell, Old;7,90\n")
+    assert one(table).text == "City: Orvell, Old; Price: 7,90."
+
+
 def test_the_rows_of_a_table_name_their_columns(tmp_path: Path) -> None:
     table = write(tmp_path / "a.csv", '\ufeffCity,People\r\n"Orvell, Old",4000\r\n\r\nSund,\r\n')
     assert one(table).text == "City: Orvell, Old; People: 4000.\nCity: Sund."

@@ -87,6 +87,13 @@ def test_an_opendocument_text_has_its_paragraphs_rows_and_title_without_deleted_
     assert document.title == "A title"
 
 
+def test_a_raised_number_of_an_opendocument_text_is_not_part_of_the_number_before_it(tmp_path: Path) -> None:
+    style = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    raised = '<style:style style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    body = f'<text:p {style}>{raised}It cost 10<text:span text:style-name="T1">6</text:span> euros.</text:p>'
+    assert one(tmp_path / "a.odt", odt(body)).text == "It cost 10⁶ euros."
+
+
 def test_an_encrypted_or_damaged_opendocument_text_is_named(tmp_path: Path) -> None:
     entry = "<manifest:file-entry><manifest:encryption-data/></manifest:file-entry>"
     assert refused(tmp_path / "a.odt", odt("", manifest=entry)).what == "the document is encrypted"
@@ -191,6 +198,13 @@ def test_an_rtf_document_has_its_paragraphs_rows_and_title(tmp_path: Path) -> No
     document = one(tmp_path / "a.rtf", f"{body}}}".encode())
     assert document.text == "It cost £214 million.\n\nyear: 2025; cost: 214."
     assert document.title == "The line"
+
+
+@pytest.mark.extra
+def test_footnotes_of_an_rtf_document_follow_its_text_and_raised_numbers_stay_apart(tmp_path: Path) -> None:
+    pytest.importorskip("striprtf", reason="needs the extra documents")
+    body = rb"{\rtf1\ansi It cost 10{\super\b 6} euros.{\footnote {\super\chftn} It was \'a35 \} more.} It is big.\par}"
+    assert one(tmp_path / "a.rtf", body).text == "It cost 10⁶ euros. It is big.\n\nIt was £5 } more."
 
 
 def test_a_letter_has_its_body_subject_sender_and_date_and_its_attachments_are_documents(tmp_path: Path) -> None:

@@ -325,8 +325,12 @@ def _text(content: bytes) -> str:
 
 def _read_table(content: bytes, delimiter: str) -> dict[str, str]:
     """Rows as ``column: cell; column: cell.``, because a chunk of a table does not include its header."""
+    text = _text(content)
+    head = text.lstrip().partition("\n")[0]
+    if delimiter == "," and ";" in head and "," not in head:  # of a country with a decimal comma
+        delimiter = ";"
     try:
-        rows = [row for row in csv.reader(StringIO(_text(content)), delimiter=delimiter, strict=True) if row]
+        rows = [row for row in csv.reader(StringIO(text), delimiter=delimiter, strict=True) if row]
     except csv.Error as error:
         raise UnreadableFile(f"not a table: {error}") from None
     for number, row in enumerate(rows, 1):

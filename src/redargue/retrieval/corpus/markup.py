@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 _FRONT = re.compile(  # not what a text has between two rules
-    r"\A---[ \t]*\n(?=(?:[a-z_][\w.-]*|Title|Date|Author):\s)"
-    r"(?P<fields>(?:(?:[\w.-]+:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|[#\]}].*|[ \t]*)\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+    r"\A---[ \t\r]*\n(?=(?:[a-z_][\w.-]*|Title|Date|Author):\s)"
+    r"(?P<fields>(?:(?:[\w.-]+:(?:[ \t\r].*)?|[ \t]+\S.*|-[ \t].*|[#\]}].*|[ \t\r]*)\n)*?)"
+    r"(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)"
 )
 _FIELD = re.compile(r"^(?P<name>[A-Za-z_][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*$", re.MULTILINE)
 _NAMES = {"title": "title", "date": "published", "published": "published", "url": "url", "publisher": "publisher"}

@@ -151,6 +151,7 @@ _COPIES = (f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")  # of text that occu
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _NOT_SHOWN = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
 
@@ -164,6 +165,14 @@ def read_odt(file: BytesIO) -> dict[str, str]:
         content = _part(archive, "content.xml")
         meta = _part(archive, "meta.xml") if "meta.xml" in names else None
     etree.strip_elements(content, *_NOT_SHOWN, with_tail=False)
+    raised = {
+        properties.getparent().get(f"{_STYLE}name")
+        for properties in content.iter(f"{_STYLE}text-properties")
+        if re.match(r"super|[1-9]", properties.get(f"{_STYLE}text-position", ""))
+    }
+    for span in content.iter(f"{_TEXT}span"):
+        if span.get(f"{_TEXT}style-name") in raised and not len(span):
+            span.text = superscript(span.text or "")
     for table in _innermost(content, f"{_TABLE}table"):
         rows = [
             [" ".join(_odt_paragraphs(cell)) for cell in row.iterchildren(f"{_TABLE}table-cell")]
@@ -282,7 +291,7 @@ def read_rtf(content: bytes) -> dict[str, str]:
         raise UnreadableFile("not an RTF document")
     source = content.decode("latin-1")
     with parsing("the RTF document"):
-        plain = storable(str(rtf_to_text(source, errors="replace")))
+        plain = storable(str(rtf_to_text(_notes_last(_RAISED.sub(_in_unicode, source)), errors="replace")))
     lines: list[str] = []
     table: list[list[str]] = []
     for line in [*plain.split("\n"), ""]:
@@ -299,6 +308,33 @@ def read_rtf(content: bytes) -> dict[str, str]:
         raise UnreadableFile("the RTF document contains no text")
     title = _TITLE.search(source)
     return {"text": text, "title": " ".join(title[1].split()) if title else ""}
+
+
+_RAISED = re.compile(r"(?<=\\super)(?P<more>(?:\\[a-z]+-?\d*)*)(?: |(?=-))(?P<number>[-+]?\d{1,4})(?=\})")
+_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
+_NOTE = "{\\footnote"
+
+
+def _in_unicode(raised: re.Match[str]) -> str:
+    """A raised number in superscript characters, as RTF writes them."""
+    return raised["more"] + "".join(f"\\u{ord(char)}?" for char in superscript(raised["number"]))
+
+
+def _notes_last(source: str) -> str:
+    """The source with its footnotes, which striprtf leaves out, as paragraphs below the text."""
+    pieces, notes, at = [], [], 0
+    while (start := source.find(_NOTE, at)) >= 0:
+        depth, end = 0, len(source)
+        for brace in _BRACES.finditer(source, start):
+            depth += {"{": 1, "}": -1}.get(brace[0], 0)
+            if not depth and brace[0] == "}":
+                end = brace.end()
+                break
+        pieces.append(source[at:start])
+        notes.append(r"\par {" + source[start + len(_NOTE) : end])
+        at = end
+    body, closing, rest = "".join([*pieces, source[at:]]).rpartition("}")
+    return "".join([body, *notes, closing, rest])
 
 
 class Letter(NamedTuple):
