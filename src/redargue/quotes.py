@@ -29,12 +29,14 @@ _EQUIVALENT = {
 
 _LINE_BREAK_HYPHEN = re.compile(r"(?<=\w)-[ \t]*\r?\n\s*(?=[a-z])")
 # Marks of a page that writers leave out: of list items and block quotes (never before a digit: "- 5 degrees"),
-# references (never after a unit: km²) and emphasis.
+# references (never after a unit: km²), emphasis, code and the addresses of links in Markdown.
+_ADDRESS = r"\]\((?:[^()\s]|\([^()\s]{0,100}\)){1,500}(?:\s\"[^\"\n]{0,200}\")?\)"
 _MARKUP = re.compile(
     r"(?m:^)[ \t]*(?:[-–—+*·>]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+(?=[^\W\d]|[\"'“‘„«*_(])"
     r"|(?m:^)[ \t]*[•‣◦▪●○■]+[ \t]*"
     r"|\[(?:\d{1,3}(?:\s?[,–-]\s?\d{1,3})*|(?:note|nb|n|fn) ?\d{1,3}|[A-Za-z ]{1,20} needed|edit|sic|who\?|when\?)\]"
-    r"|\[[a-z]\](?!\w)"
+    r"|\[[a-z]\](?!\w)|\[\^[\w-]{1,20}\]"
+    rf"|!?\[(?=[^\[\]\n]{{1,300}}{_ADDRESS})|{_ADDRESS}|(?<!\w)`+(?=\w)|(?<=\w)`+(?!\w)"
     r"|(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?)\"'”’]))[¹²³⁰⁴-⁹]+"
     r"|[†‡]|(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
 )
