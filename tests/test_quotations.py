@@ -43,6 +43,13 @@ def test_quotation_marks_inside_a_quotation_do_not_end_it() -> None:
     assert [quote.text for quote in find_quotes(f'Document [1]: "{inside}"', (PAGE,))] == [inside]
 
 
+def test_a_name_in_quotation_marks_does_not_stand_for_the_altered_sentence_around_it() -> None:
+    altered = 'The film "Salt and Fog" was shot there, which cost nine million crowns.'
+    (quote,) = find_quotes(altered, (PAGE,))
+    assert (quote.text, quote.found) == (altered, False)
+    assert not any(quote.found for quote in find_quotes(f"“{altered}” [1]", (PAGE,)))
+
+
 def test_several_quotations_in_one_text_are_looked_up_one_by_one() -> None:
     given = f'"{LIT}" and "The harbour of Velt was dug" but "nobody ever came here"'
     quotes = find_quotes(given, (PAGE, OTHER))

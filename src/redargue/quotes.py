@@ -29,12 +29,14 @@ _EQUIVALENT = {
 
 _LINE_BREAK_HYPHEN = re.compile(r"(?<=\w)-[ \t]*\r?\n\s*(?=[a-z])")
 # Marks of a page that writers leave out: of list items and block quotes (never before a digit: "- 5 degrees"),
-# references (never after a unit: km²) and emphasis.
+# references (never after a unit: km²), emphasis, code and the addresses of links in Markdown.
+_ADDRESS = r"\]\((?:[^()\s]|\([^()\s]{0,100}\)){1,500}(?:\s\"[^\"\n]{0,200}\")?\)"
 _MARKUP = re.compile(
     r"(?m:^)[ \t]*(?:[-–—+*·>]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+(?=[^\W\d]|[\"'“‘„«*_(])"
     r"|(?m:^)[ \t]*[•‣◦▪●○■]+[ \t]*"
     r"|\[(?:\d{1,3}(?:\s?[,–-]\s?\d{1,3})*|(?:note|nb|n|fn) ?\d{1,3}|[A-Za-z ]{1,20} needed|edit|sic|who\?|when\?)\]"
-    r"|\[[a-z]\](?!\w)"
+    r"|\[[a-z]\](?!\w)|\[\^[\w-]{1,20}\]"
+    rf"|!?\[(?=[^\[\]\n]{{1,300}}{_ADDRESS})|{_ADDRESS}|(?<!\w)`+(?=\w)|(?<=\w)`+(?!\w)"
     r"|(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?)\"'”’]))[¹²³⁰⁴-⁹]+"
     r"|[†‡]|(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
 )
@@ -363,7 +365,10 @@ def _inside(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
             return [whole]
         if pieces := _pieces(candidate, passages) or _sentences(candidate, passages):
             return pieces
-    between = _QUOTATION_MARK.split(text)[1:-1:2]  # each pair of marks
+    parts = _QUOTATION_MARK.split(text)
+    between = parts[1:-1:2]  # each pair of marks
+    if not _is_most(between, parts):
+        return []
     spans = (span.strip() for span in between if len(span.split()) >= _SHORTEST)
     several = [find_quote(span, passages) for span in spans]
     several.sort(key=lambda quote: not quote.found)
@@ -373,14 +378,20 @@ def _inside(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
 def _without_reference(text: str, passages: tuple[Passage, ...]) -> Iterator[str]:
     """The text without the number or the title of its document, and what is between its outer quotation marks."""
     marks = [match.start() for match in _QUOTATION_MARK.finditer(text)]
-    if len(marks) > 1:
-        yield text[marks[0] + 1 : marks[-1]]
+    outer = text[marks[0] + 1 : marks[-1]] if len(marks) > 1 else ""
+    if outer and _is_most([outer], [text]):
+        yield outer
     plain = _REFERENCE_AFTER.sub("", _REFERENCE_BEFORE.sub("", text.rstrip()))
     yield plain.rstrip()  # the text itself, where it has none
     for passage in passages:
         for name in (publisher_of(passage), passage.title.strip()):  # as prompts show them
             if name and text.casefold().startswith(f"{name.casefold()}:"):
                 yield text[len(name) + 1 :].strip()
+
+
+def _is_most(quoted: Iterable[str], whole: Iterable[str]) -> bool:
+    """Whether half the words or more are quoted: else they are a name in a sentence that is not found itself."""
+    return 2 * sum(len(part.split()) for part in quoted) >= sum(len(part.split()) for part in whole)
 
 
 def _pieces(text: str, passages: tuple[Passage, ...]) -> list[Quote]:

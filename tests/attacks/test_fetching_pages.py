@@ -303,7 +303,7 @@ def test_a_private_server_is_fetched_from_only_where_the_user_allows_it_and_neve
         net = Net(redirect(f"{server.url}/nothing"))
         resolve, _ = names()
         outside = PageFetcher(allow=[origin], resolve=resolve, transport=net)  # type: ignore[arg-type]
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match="no setting allows"):  # and not how to allow it
             asyncio.run(outside.fetch("https://outside.example/"))
         with pytest.raises(UsageError):
             asyncio.run(PageFetcher().fetch(f"{server.url}/nothing"))

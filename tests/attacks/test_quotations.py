@@ -198,6 +198,9 @@ MARKED = [
     ("**The tower is old and grey**", "The tower is old and grey."),
     ("> The tower is old and grey.", "The tower is old and grey."),
     ("The tower is old and grey.", "The **tower** is _old_ and grey."),
+    ("The tower is old and grey.", 'The [tower](https://a.example/T_(1) "The tower") is [old](/age)[^1] and grey.'),
+    ("The tower is 330 metres high.", "The tower is `330` metres high."),
+    ("The [tower](https://a.example) is old and grey.", "The tower is old and grey."),
 ]
 # The same letters, composed or in parts, as in names of files and in PDF files.
 COMPOSED = [
@@ -226,9 +229,10 @@ def test_a_true_quotation_is_found(quote: str, text: str) -> None:
         ("a." * 20_000, "a. " * 30_000),
         ("[1]" * 20_000 + "a", "[1] " * 20_000),
         ("- " * 20_000 + "a", "\n- " * 20_000),
+        ("[x](" * 20_000 + "a", "[x](y " * 20_000 + "[" * 20_000 + "](" * 20_000),
         ("a" + "\u0301" * 30_000, "b" + "\u0301" * 60_000),
     ],
-    ids=["marks", "guillemets", "repeated", "letter", "points", "references", "items", "combining"],
+    ids=["marks", "guillemets", "repeated", "letter", "points", "references", "items", "links", "combining"],
 )
 def test_a_search_takes_time_in_proportion_to_the_text(quote: str, text: str) -> None:
     begin = time.process_time()

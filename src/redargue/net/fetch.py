@@ -202,8 +202,8 @@ class PageFetcher:
 
     async def _follow(self, url: httpx2.URL) -> Page:
         allowed = _origin(url) in self._allowed
-        for _ in range(REDIRECTS + 1):
-            answer = await self._send(url, await self._checked(url, allowed=allowed))
+        for followed in range(REDIRECTS + 1):
+            answer = await self._send(url, await self._checked(url, allowed=allowed, redirected=followed > 0))
             if isinstance(answer, Page):
                 return answer
             target = _parsed(str(url.join(answer)))
@@ -211,12 +211,13 @@ class PageFetcher:
             url = target
         raise ProviderError(f"{_shown(str(url))!r} is reached over more than {REDIRECTS} redirects")
 
-    async def _checked(self, url: httpx2.URL, *, allowed: bool) -> Sequence[str]:
+    async def _checked(self, url: httpx2.URL, *, allowed: bool, redirected: bool) -> Sequence[str]:
         """The addresses of the URL's host; raises UsageError unless all of them may be contacted."""
         host, port = url.raw_host.decode("ascii"), _port(url)
         shown = _shown(str(url))
+        refused = "a page redirects to it, which no setting allows" if redirected else ""
         if port not in PORTS and not allowed:
-            hint = f"{ALLOW}={host}:{port} allows it"
+            hint = refused or f"{ALLOW}={host}:{port} allows it"
             raise UsageError(f"{shown!r} is not fetched: its port is {port}, not 80 or 443", hint=hint)
         try:
             addresses = await self._resolve(host, port)
@@ -227,7 +228,7 @@ class PageFetcher:
         private = [address for address in addresses if not is_public(address)]
         if private and not allowed:
             what = f"{shown!r} is not fetched: {private[0]} is not an address of the public internet"
-            raise UsageError(what, hint=f"{ALLOW}={host}:{port} allows a server in your own network")
+            raise UsageError(what, hint=refused or f"{ALLOW}={host}:{port} allows a server in your own network")
         if not addresses:
             raise ProviderError(f"{shown!r} cannot be fetched: no address of {host!r} is known")
         return addresses
