@@ -23,14 +23,15 @@ from starlette.datastructures import FormData, UploadFile
 
 from redargue.service.app import create_app, create_viewer
 from redargue.service.checks import CheckStore
-from redargue.service.context import COOKIE
+from redargue.service.context import COOKIE, ServiceSettings
 from redargue.service.entries import CheckEntry, write_entry
 from redargue.service.keys import Keys
 from redargue.service.page import _waiting
 from redargue.service.page.frames import outcomes_words
 from redargue.service.page.runs import control
 from redargue.service.page.uploads import Uploads, read_uploads
-from redargue.service.rules import CheckRequest
+from redargue.service.rules import CheckRequest, RequestRules
+from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo
 from support.reported import bench_of, run_of
 from support.serving import service_parts, settings
@@ -426,6 +427,19 @@ async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is
         httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
     ):
         assert "There is no corpus of yours yet: sixty sample articles" in (await http.get("/")).text
+
+
+async def test_the_method_of_a_text_with_documents_is_the_default_that_is_chosen_first() -> None:
+    spec = RunSpec(model="m", base_url="http://localhost:1/v1")
+    application = create_app(ServiceSettings(rules=RequestRules(spec)))
+    transport = httpx2.ASGITransport(application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        choice = (await http.get("/")).text.partition('<select id="method"')[2].partition("</select>")[0]
+    first = '<option value="" selected>default: single-reader; one-pass for a text with documents</option>'
+    assert choice.count(" selected") == choice.count(first) == 1
 
 
 async def test_a_run_is_named_by_its_file_and_searches_the_corpus_that_was_chosen(tmp_path: Path) -> None:

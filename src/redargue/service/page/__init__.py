@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from redargue.assembly import for_answers
 from redargue.claims import Meaning
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_location, problem_of
@@ -196,6 +197,8 @@ async def _home(
     sample = await asyncio.to_thread(has_no_corpus, store.spec.store)
     # The first time, all methods are imported.
     offered = await asyncio.to_thread(lambda: store.rules.methods)
+    of_answers = for_answers(store.spec, store.parts).method
+    is_another = of_answers != store.spec.method
     return render_page(
         "home.html",
         title="Checks",
@@ -204,7 +207,8 @@ async def _home(
         problems=problems,
         kept=uploads.documents,
         unread=uploads.unread_files,
-        given={"method": store.spec.method, **given},
+        given={"method": "" if is_another else store.spec.method, **given},
+        default=f"{store.spec.method}; {of_answers} for a text with documents" if is_another else "",
         methods={name: shortened(methods[name].about, 120) for name in offered},
         corpora=tuple(store.rules.corpora),
         sample=sample or store.spec.store == SAMPLE,
