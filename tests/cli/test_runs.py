@@ -10,8 +10,9 @@ import pytest
 
 from redargue.claims import Claim
 from redargue.cli.app import run
-from redargue.errors import UsageError
+from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded
+from redargue.reports import load_run
 from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
 from redargue.runs.record import DRAFT, Record, new_run_folder, writing
 from redargue.verdicts import ErrorInfo, Verdict
@@ -76,6 +77,8 @@ def test_a_text_that_was_stopped_before_its_claims_were_known_is_listed_and_remo
         with writing(folder / DRAFT):
             assert run(["runs", "rm", folder.name, "--yes"]) == 3
         assert folder.is_dir()
+    with pytest.raises(RecordError, match="has no verdict yet"):
+        load_run(folder)
     assert run(["runs", "rm", folder.name, "--yes"]) == 0
     assert [each.name for each in run_folders()] == ["20260101-000000-aaaaaa"]
 

@@ -13,9 +13,9 @@ from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
 from redargue.evidence import UnreadFile
-from redargue.runs.folders import time_in_name
+from redargue.runs.folders import is_begun, time_in_name
 from redargue.runs.manifest import RunManifest, load_manifest
-from redargue.runs.record import read_events
+from redargue.runs.record import DRAFT, read_events
 from redargue.text import Citation, Report, build_report
 from redargue.text.citations import FILE, read_citations
 from redargue.text.extract import Extraction, recorded
@@ -93,10 +93,11 @@ class SingleRun(NamedTuple):
 
 def load_run(folder: Path) -> SingleRun:
     """Reads a run folder; UsageError for another folder, RecordError if its record is damaged or has no verdict."""
-    if not (folder / RUN).is_file():
+    begun = is_begun(folder)
+    if not begun and not is_begun(folder / DRAFT):
         raise UsageError(f"{str(folder)!r} is not a run", hint=f"a run folder has a {RUN}")
-    run = SingleRun(folder, load_manifest(folder), verdicts_in(folder))
-    if not run.verdicts and (run.unfinished or run.text is None):
+    run = SingleRun(folder, load_manifest(folder), verdicts_in(folder)) if begun else None
+    if run is None or (not run.verdicts and (run.unfinished or run.text is None)):
         raise RecordError(f"{str(folder)!r} has no verdict yet", hint="the command that began the run resumes it")
     return run
 
