@@ -17,6 +17,7 @@ from redargue.assembly import Parts
 from redargue.bench.compare import Comparison, compare, make_row, read_results
 from redargue.bench.datasets import GoldEvidence, load
 from redargue.bench.harness import Bench, reopen
+from redargue.bench.reports.publishing import table_latex
 from redargue.bench.reports.tables import print_comparison, results_table
 from redargue.bench.system import System
 from redargue.cli.app import run
@@ -24,6 +25,7 @@ from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.reports.table import Column, Table, number
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events
@@ -453,6 +455,11 @@ def test_the_command_runs_compares_lists_and_scores_again(
     assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
     assert reopen(folder, file).examples[0].claim.text == ROWS[0]["claim"]
     assert run(["bench", "compare", str(tmp_path)]) == 2
+
+
+def test_a_label_in_brackets_is_not_taken_for_an_option_of_the_row_before_it() -> None:
+    made = table_latex(Table("t", (Column("Gold"), number("yes")), (("[no]", 1), ("yes", 2))), "t")
+    assert "{}[no] & 1 \\\\\nyes & 2" in made
 
 
 @pytest.mark.slow

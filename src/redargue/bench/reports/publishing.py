@@ -118,7 +118,9 @@ def table_latex(table: Table, name: str) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    row = " & ".join(cells)
+    guard = "{}" if row.startswith(("[", "*")) else ""  # after the last row's \\, these would be its options
+    return rf"{guard}{row} \\"
 
 
 def _latex(column: Column, cell: Cell) -> str:
