@@ -250,6 +250,7 @@ async def test_search_and_fetch_keep_the_contract_over_the_corpus() -> None:
         ("verify_claim", {"claim": CLAIM, "method": "no-such-method"}, "no-such-method"),
         ("verify_claim", {"claim": CLAIM, "sources": ["google"]}, "'google' is not a source of this server"),
         ("verify_claim", {"claim": "…"}, "no word to check"),
+        ("verify_claim", {"claim": CLAIM, "contexts": ["It is."]}, "verify_claim has no argument 'contexts'; known: "),
     ],
 )
 async def test_mistakes_are_said_in_words(tool: str, arguments: dict[str, Any], words: str) -> None:

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from mcp import types
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from pydantic import Field, ValidationError
@@ -35,6 +35,7 @@ from redargue.methods.base import methods
 from redargue.net.fetch import PageFetcher
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
+from redargue.registry import did_you_mean
 from redargue.reports.render import render
 from redargue.retrieval.corpus.index import open_store
 from redargue.retrieval.mcp.serving import with_readable_errors
@@ -242,11 +243,23 @@ INSTRUCTIONS = (
 )
 
 
+class VerifierServer(MCPServer[Any]):
+    """Refuses arguments that a tool does not have: without its ``contexts``, a claim would be searched for."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: _Context | None = None
+    ) -> CallToolResult | types.InputRequiredResult:
+        known = {tool.name: tool.input_schema["properties"] for tool in await self.list_tools()}
+        if name in known and (others := [other for other in arguments if other not in known[name]]):
+            raise ToolError(f"{name} has no argument {others[0][:60]!r}; {did_you_mean(others[0][:60], known[name])}")
+        return await super().call_tool(name, arguments, context)
+
+
 def _empty_server() -> MCPServer:
     root, quiet = logging.getLogger(), logging.NullHandler()
     root.addHandler(quiet)  # the SDK configures a root logger that has no handler
     try:
-        return MCPServer("redargue", version=version("redargue"), instructions=INSTRUCTIONS, log_level="WARNING")
+        return VerifierServer("redargue", version=version("redargue"), instructions=INSTRUCTIONS, log_level="WARNING")
     finally:
         root.removeHandler(quiet)
 
