@@ -69,7 +69,7 @@ def test_errors_are_counted_by_kind_and_confidences_are_scored() -> None:
     ("rows", "words"),
     [
         (FORTY[:20] + FORTY[-9:], "29 items: below 30"),
-        ([*FORTY, JudgedItem(None, "pass")], "1 item without a verdict: they count as wrong"),
+        ([*FORTY, JudgedItem(None, "pass")], "Items without a verdict, which count as wrong: 1."),
         ([*FORTY, JudgedItem("maybe", "pass")], "not a human label, counted as wrong: 'maybe' (1)"),
         (items(pass_pass=30, fail_pass=10), "The judge says 'pass' throughout"),
         (items(pass_pass=20, pass_fail=10, fail_fail=10), "right no more often than the constant one"),

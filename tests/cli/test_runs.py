@@ -153,6 +153,14 @@ def test_what_is_not_a_run_is_not_removed(tmp_path: Path, capsys: pytest.Capture
     assert (tmp_path / "notes.txt").exists()
 
 
+def test_a_folder_with_files_of_others_is_not_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recorded(str(tmp_path / "project"), verdict())
+    (folder / "thesis.md").write_text("Years of work.")
+    assert run(["runs", "rm", str(folder), "--yes"]) == 3
+    assert "holds 'thesis.md', which is not of the run" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == [".lock", "events.jsonl", "run.json", "thesis.md"]
+
+
 def test_a_declined_removal_removes_nothing_and_is_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

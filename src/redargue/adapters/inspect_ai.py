@@ -9,13 +9,13 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from redargue.adapters.grounding import Grounding, check_answer, failed, problem_lines, revision_request
 from redargue.adapters.promptfoo import contexts_in
 from redargue.errors import UsageError
-from redargue.spec import DEFAULT_METHOD
+from redargue.text.verification import TextOptions
 
 _METADATA = "redargue"  # of a sample: what the solver found
 
 
 @scorer(metrics=[mean(), stderr()])
-def grounded(contexts: str = "", method: str = DEFAULT_METHOD, timeout_s: float | None = None) -> Scorer:
+def grounded(contexts: str = "", method: str = "", timeout_s: float | None = None) -> Scorer:
     """Scores the share of an answer's claims that its contexts support, in [0, 1].
 
     A sample that cannot be checked (no context, no claim, another language, a failure) is unscored, with its reason.
@@ -23,7 +23,7 @@ def grounded(contexts: str = "", method: str = DEFAULT_METHOD, timeout_s: float 
     Args:
         contexts: name of the sample's metadata with the documents; by default ``contexts``, ``context`` and
             ``documents``, and without them the results of its tools.
-        method: of the verification.
+        method: of the verification; by default that of :func:`redargue.ground`.
         timeout_s: seconds after which a sample is unscored.
     """
 
@@ -42,16 +42,14 @@ def grounded(contexts: str = "", method: str = DEFAULT_METHOD, timeout_s: float 
 
 
 @solver
-def verify_claims(
-    contexts: str = "", method: str = DEFAULT_METHOD, revisions: int = 0, timeout_s: float | None = None
-) -> Solver:
+def verify_claims(contexts: str = "", method: str = "", revisions: int = 0, timeout_s: float | None = None) -> Solver:
     """Checks the claims of the model's answer, and lets it revise an answer that is not supported.
 
     The outcome is in the sample's metadata (``redargue``), whatever it is.
 
     Args:
         contexts: as for :func:`grounded`.
-        method: of the verification.
+        method: of the verification; by default that of :func:`redargue.ground`.
         revisions: how often the model may revise its answer.
         timeout_s: seconds after which an answer counts as unchecked.
     """
@@ -77,7 +75,8 @@ async def _checked(state: TaskState, contexts: str, method: str, timeout_s: floa
         return failed(error)
     if not documents and not contexts:
         documents = [message.text for message in state.messages if isinstance(message, ChatMessageTool)]
-    return await check_answer(state.output.completion, documents, timeout_s=timeout_s, method=method)
+    options: TextOptions = {"method": method} if method else {}
+    return await check_answer(state.output.completion, documents, timeout_s=timeout_s, **options)
 
 
 def _metadata(grounding: Grounding) -> dict[str, object]:

@@ -213,7 +213,8 @@ def read_results(folder: Path) -> Comparison:
             return Comparison.model_validate_json(file.read())
     except (OSError, ValueError) as error:
         hint = "create them with redargue bench run, or for a finished bench with redargue bench compare --path"
-        raise UsageError(f"{str(folder)!r} has no results of this version", hint=hint) from error
+        what = "has no results of this version" if folder.is_dir() else "is not a folder"
+        raise UsageError(f"{str(folder)!r} {what}", hint=hint) from error
 
 
 def _prediction(verdict: Verdict, seconds: float) -> Prediction:

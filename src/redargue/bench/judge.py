@@ -160,7 +160,7 @@ def _caveats(items: Sequence[JudgedItem], human: Counter[str], most: int) -> Ite
         yield f"{counted(len(items), 'item')}: below {FEW}, the intervals are too wide to choose a judge by."
     said = Counter(item.judge for item in items)
     if none := said.pop(None, 0):
-        yield f"{counted(none, 'item')} without a verdict: they count as wrong."
+        yield f"Items without a verdict, which count as wrong: {none}."
     if other := {label: count for label, count in said.items() if label not in human}:
         words = ", ".join(f"{label!r} ({count})" for label, count in other.items())
         yield f"Verdicts that are not a human label, counted as wrong: {words}."

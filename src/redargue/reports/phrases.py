@@ -159,6 +159,8 @@ def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def without_gaps(verdict: Verdict) -> str:
     if not verdict.usage.searches:
         return "Nothing was searched."
+    if verdict.error:
+        return "No search failed before the error."
     return "Every search of what was read found something, and no tool failed."
 
 

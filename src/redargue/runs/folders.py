@@ -21,6 +21,7 @@ from redargue.runs.record import DRAFT, writing
 
 LAST = "last"
 ERROR, UNCHECKED, NO_LABEL = "error", "unchecked", "no label"
+_OF_A_RUN = frozenset({"run.json", "events.jsonl", ".lock", DRAFT, "citations.json", "check.json", "report.html"})
 _NAMED_BY_TIME = re.compile(r"\d{8}-\d{6}")
 
 
@@ -92,7 +93,14 @@ def read_run(folder: Path) -> RecordedRun:
 
 
 def remove_run(folder: Path) -> None:
-    """Removes a run folder with its files; raises RecordError if a process is writing to it."""
+    """Removes a run folder with its files.
+
+    Raises RecordError if a process is writing to it, and for a folder outside redargue's home with files of others.
+    """
+    others = sorted(path.name for path in folder.iterdir() if path.name not in _OF_A_RUN)
+    if others and folder.absolute().parent != runs_folder().absolute():
+        hint = "remove its run.json and events.jsonl by hand"
+        raise RecordError(f"{str(folder)!r} holds {others[0]!r}, which is not of the run", hint=hint)
     # renamed first, so that no reader finds half a run
     gone = folder.with_name(f".{folder.name}.removed")
     draft = folder / DRAFT

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from redargue.adapters.grounding import Grounding, check_answer, failed
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
-from redargue.assembly import Parts, connect
+from redargue.assembly import Parts, connect, for_answers
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.estimate import Estimate, claims_in
@@ -24,7 +24,6 @@ from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
 from redargue.service.rules import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.schemas import OFFSETS
-from redargue.spec import DEFAULT_METHOD
 from redargue.text import Report
 from redargue.text.segment import Kind
 from redargue.text.verification import CONCURRENCY, TextOptions, prepare, with_documents, without_check
@@ -142,10 +141,11 @@ async def promptfoo(
     caller: Caller,
     *,
     context: Annotated[str, Query(description="The test's variable with the documents.")] = "",
-    method: Annotated[str, Query(max_length=100)] = DEFAULT_METHOD,
+    method: Annotated[str, Query(max_length=100)] = "",
     min_supported: Annotated[float, Query(ge=0, le=1)] = 1.0,
 ) -> PromptfooGrade:
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
+    method = method or for_answers(settings.rules.spec, Parts()).method
     spec = settings.rules.spec_for(RunChoices(method=method))
     budgets: DayBudgets = http.app.state.budgets
     budgets.require(caller.owner)

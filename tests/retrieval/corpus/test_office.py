@@ -188,6 +188,24 @@ def test_a_workbook_is_read_row_by_row_with_its_heads_dates_and_shares(tmp_path:
     assert refused(tmp_path / "b.xlsx", file.getvalue()).what == "1 of the workbook's formulas have no stored value"
 
 
+@pytest.mark.parametrize(
+    ("value", "shown_as", "text"),
+    [
+        (2.8, "General", "2.8"),
+        (2.8, '#,##0.00\\ "€"', "2.8 €"),
+        (-5, '"$"#,##0;[Red]-"$"#,##0', "-$5"),
+        (2.8, "[$£-809]#,##0.00", "£2.8"),
+        (12, '_-* #,##0\\ "€"_-;-* #,##0\\ "€"_-', "12 €"),
+        (14, '0.0" km"', "14 km"),
+        (5_000_000, '0.0,,"M"', "5000000"),
+        (0.5, "# ?/?", "0.5"),
+        (1e6, "0.00E+00", "1000000"),
+    ],
+)
+def test_a_number_has_the_unit_that_its_format_writes(value: float, shown_as: str, text: str) -> None:
+    assert office._cell_text(value, shown_as) == text
+
+
 @pytest.mark.extra
 def test_an_rtf_document_has_its_paragraphs_rows_and_title(tmp_path: Path) -> None:
     pytest.importorskip("striprtf", reason="needs the extra documents")

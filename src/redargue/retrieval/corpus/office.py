@@ -248,7 +248,7 @@ def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
 
 
 def _cell_text(value: Any, shown_as: str) -> str:
-    """A cell as its reader sees it: dates in ISO 8601, shares in per cent, other numbers without their last noise."""
+    """A cell as its reader sees it: dates in ISO 8601, shares in per cent, numbers with their unit, without noise."""
     match value:
         case None:
             return ""
@@ -261,8 +261,28 @@ def _cell_text(value: Any, shown_as: str) -> str:
         case int() | float():
             if "%" in shown_as:
                 return f"{value * 100:.10g}%"
-            return str(value) if isinstance(value, int) else f"{value:.12g}"
+            before, after = _unit(shown_as)
+            written = str(abs(value)) if isinstance(value, int) else f"{abs(value):.12g}"
+            return f"{'-' if value < 0 else ''}{before}{written}{after}"
     return " ".join(str(value).split())
+
+
+_CURRENCY = re.compile(r"\[\$([^\]-]*)[^\]]*\]")
+_NUMBER = re.compile(r"(?P<before>[^#0?]*)[#0?][#0?,. ]*(?<![, ])(?P<after>[^#0?]*)")
+_LITERAL = re.compile(r'[_*].|"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[[^\]]*\]|(?P<sign>[$€£¥])|.')
+
+
+def _unit(shown_as: str) -> tuple[str, str]:
+    """What a number's format writes before and after it, such as a currency."""
+    number = _NUMBER.fullmatch(_CURRENCY.sub(r'"\1"', shown_as.partition(";")[0]))
+    if number is None or number["after"].startswith(","):  # no plain number, or thousands of it
+        return "", ""
+    return _written(number["before"]).lstrip(), _written(number["after"]).rstrip()
+
+
+def _written(part: str) -> str:
+    text = "".join("".join(filter(None, each.groups())) for each in _LITERAL.finditer(part))
+    return text if text.strip() else ""
 
 
 _FORMULA = re.compile(rb"</?f\b[^<>]*>(?:[^<>]*</f>)?(?:<v\s*/>|<v></v>)?</c>")
