@@ -43,6 +43,13 @@ if TYPE_CHECKING:
 Listener = Callable[[Event], None]
 
 
+def require_concurrency(claims: int) -> None:
+    """Raises UsageError for a number of claims at a time that allows none."""
+    if claims < 1:
+        hint = "give a whole number from 1 on"
+        raise UsageError(f"{claims!r} claims at a time", where="concurrency", hint=hint)
+
+
 class Verifier:
     """Verifies claims; a context manager.
 
@@ -323,9 +330,7 @@ class Verifier:
 
         Raises UsageError if ``concurrency`` allows no claim at all.
         """
-        if concurrency < 1:
-            hint = "give a whole number from 1 on"
-            raise UsageError(f"{concurrency!r} claims at a time", where="concurrency", hint=hint)
+        require_concurrency(concurrency)
         remaining = enumerate(claims)
         running: dict[asyncio.Task[Verdict], int] = {}
 

@@ -242,6 +242,15 @@ async def test_an_extraction_that_failed_keeps_what_it_was_answered(tmp_path: Pa
     assert await replay(folder) == [each.verdict for each in report.claims]
 
 
+async def test_a_call_that_cannot_be_right_costs_nothing(server: Loopback) -> None:
+    given: dict[str, Any] = {"model": "for-m", "evidence": {"corpus": ShelfTool("corpus")}, **PLAIN}
+    with pytest.raises(UsageError, match="0 claims at a time"):
+        await verify_text(TEXT, concurrency=0, **given)
+    with pytest.raises(UsageError, match="'answer' is not a kind of text"):
+        await verify_text(TEXT, kind="answer", **given)  # type: ignore[arg-type]
+    assert server.counts.requests["chat"] == 0
+
+
 async def test_an_unreadable_extraction_is_asked_for_again(server: Loopback, tmp_path: Path) -> None:
     given: dict[str, Any] = {"model": "for-m", "folder": tmp_path / "run", **PLAIN}
     server.script = lambda ask: "I would rather not."

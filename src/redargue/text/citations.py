@@ -39,6 +39,7 @@ from redargue.text.extract import Extraction
 from redargue.text.segment import Text, UncheckedSentence, sentences_of, text_of
 from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, encoder_of, prepare
 from redargue.verdicts import Verdict
+from redargue.verifier import require_concurrency
 
 _ADDRESS = r"https?://[^\s<>\"`\[\]{}|\\^]+"
 _BALANCED = r"https?://(?:[^\s<>\"`\[\]{}|\\^()]|\([^\s<>()]*\))++"  # "https://en.wikipedia.org/wiki/Mercury_(planet)"
@@ -331,6 +332,7 @@ async def verify_citations(
     whole = text_of(text, kind=options.pop("kind", "text"), context=options.pop("context", ""))
     concurrency, listeners = options.pop("concurrency", CONCURRENCY), options.pop("listeners", ())
     done, folder, given = options.pop("done", None), options.pop("folder", None), options.pop("spec", None)
+    require_concurrency(concurrency)
     spec, parts = read_options(cast(RunOptions, options), given)
     fetcher = fetcher or PageFetcher.from_environment(offline=spec.offline)
     folder, files = (Path(each) if each else None for each in (folder, files))

@@ -18,6 +18,7 @@ from redargue.claims import Claim, Frozen, readable
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import contact_block, has_dateline, is_furniture, is_silent
+from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.documents import sentence_spans
 
 MAX_LENGTH = 200_000  # characters, about 2,000 sentences
@@ -173,6 +174,8 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
         return text
     if not isinstance(text, str):
         raise UsageError(f"the text is neither a string nor a Text: {text!r:.60}")
+    if kind not in KINDS:
+        raise UsageError(f"{kind!r} is not a kind of text", where="kind", hint=did_you_mean(kind, KINDS))
     try:
         return Text(text=text.replace(PAGE_BREAK, "\n"), kind=kind, context=context)  # of a PDF
     except ValidationError as error:

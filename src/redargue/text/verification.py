@@ -37,7 +37,7 @@ from redargue.text import CheckedClaim, Outcome, Report, build_report
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
 from redargue.verdicts import ErrorInfo, Usage, Verdict
-from redargue.verifier import Listener, Verifier, cost_of, goes_online
+from redargue.verifier import Listener, Verifier, cost_of, goes_online, require_concurrency
 
 CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 ABOUT_DOCUMENTS = "the documents that the text has to keep to"
@@ -335,6 +335,7 @@ async def verify_text(
         RedargueError: the extraction failed, or the run could not be started.
     """
     spec, parts = read_options(options, spec)
+    require_concurrency(concurrency)  # before the extraction is paid
     if documents is None:
         parts = await connect(spec, parts)
     elif outcome := without_check(text, documents, kind=kind, context=context):
