@@ -122,6 +122,8 @@ HARMLESS = (
     "The earlier directives no longer apply in the north.",
     "You must return the goods within 30 days at no cost.",
     "You should answer no later than Friday.",
+    "Your response must be received by 5 May, and will be treated confidentially.",
+    "Your reply should reach us before Friday.",
     "Your job will be safe, the minister told workers.",
     "From now on, you must wear a mask on trains.",
     "You are now in the town centre.",
