@@ -67,6 +67,18 @@ def test_a_model_without_a_method_answers_once_from_corpus_and_web(
     assert set(verdict["usage"]["by_tool"]) == {"corpus", "tavily"}
 
 
+def test_a_text_that_a_budget_stopped_before_its_claims_were_read_says_how_to_resume(
+    server: Loopback, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ground = ["ground", "--answer", f"{CLAIM} It is long.", "--context", CLAIM, "--model", "gpt-4o-mini", "-q"]
+    assert run([*ground, "--budget", "1calls"]) == 4
+    how, error, _ = capfd.readouterr().err.splitlines()
+    assert error == "redargue: the budget of 1 call is spent"
+    assert how.startswith("to resume, repeat the command with --run ")
+    run([*ground, "--budget", "9calls", "--run", how.rpartition(" ")[2]])
+    assert server.counts.requests["chat"] == 3  # the extraction, and two readings
+
+
 def test_roles_have_models_of_their_own(server: Loopback, capfd: pytest.CaptureFixture[str]) -> None:
     server.script = disagreeing
     options = ["--model", "corpus=for-x", "--model", "keywords=against-x", "--model", "ScoreAnswer=scorer"]

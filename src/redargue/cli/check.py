@@ -16,7 +16,7 @@ import typer
 
 from redargue.cli import parameters
 from redargue.cli.output import JsonLines, exit_code, how_to_resume, print_json, read_gate, resumable
-from redargue.errors import UsageError
+from redargue.errors import BudgetReached, ProviderError, UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def verify_and_print(
     from redargue.cli.output import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.report import print_report
     from redargue.net.fetch import PageFetcher
+    from redargue.runs.record import DRAFT
     from redargue.text import unchecked_reasons
     from redargue.text.citations import prepare_cited
     from redargue.text.verification import CONCURRENCY, prepare
@@ -77,8 +78,13 @@ def verify_and_print(
         named = json or output.jsonl  # the report below names each claim once
         return await _verify_prepared(prepared, whole, output, concurrency or CONCURRENCY, named=named)
 
-    with resumable(how_to_resume(folder)):
-        report = asyncio.run(verify())
+    try:
+        with resumable(how_to_resume(folder)):
+            report = asyncio.run(verify())
+    except (BudgetReached, ProviderError):
+        if folder and (folder / DRAFT).is_dir():
+            typer.echo(how_to_resume(folder), err=True)
+        raise
     if json:
         print_json(report)
     elif not output.jsonl:

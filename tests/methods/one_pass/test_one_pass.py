@@ -15,7 +15,7 @@ import pytest
 from redargue import Grounder, ground, replay, verify, verify_citations, verify_text
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, FEVER, OPTIONS, Claim, LabelSet
-from redargue.errors import BadReply, RecordError
+from redargue.errors import BadReply, BudgetReached, RecordError
 from redargue.events import CallFinished, Event, RoundEnded, StageEnded, canonical
 from redargue.evidence import Passage
 from redargue.methods.one_pass import Answers, ClaimReading, ClaimReadings, DoubtClaims, ReadClaims
@@ -454,6 +454,16 @@ async def test_claims_that_cite_pages_of_their_own_are_not_read_together(tmp_pat
     beside = [task.passages for task, _ in backend.calls if type(task) is ReadClaims]
     assert len(beside) == len(report.claims) == 2
     assert all("Orvell" in passages[0].text for passages in beside)
+
+
+async def test_claims_that_a_budget_left_unread_are_read_together_when_the_run_is_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(BudgetReached):
+        await grounded(quoting(), folder=folder, budget=Budget.parse("1calls"))
+    report, asked, _ = await grounded(quoting(), folder=folder, budget=Budget.parse("2calls"))
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * 20
+    assert (asked["ExtractClaims"], asked["ReadClaims"], report.usage.calls) == (0, 1, 2)
+    assert await replay(folder) == [each.verdict for each in report.claims]
 
 
 async def test_what_was_read_is_kept_where_the_budget_ends_before_the_second_reading(tmp_path: Path) -> None:

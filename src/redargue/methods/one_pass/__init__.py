@@ -15,7 +15,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import BadReply, BudgetReached, ProviderError, ReplayMiss, UsageError
+from redargue.errors import BadReply, BudgetReached, ProviderError, RedargueError, ReplayMiss, UsageError
 from redargue.events import RoundEnded, StageEnded
 from redargue.evidence import Passage, Side, distinct_passages
 from redargue.methods.agent import Agent
@@ -280,6 +280,7 @@ class _Reading(NamedTuple):
     answer: Answer | None
     found: tuple[Passage, ...]
     quotable: tuple[Passage, ...]  # all that was shown; of whole tools only the claim's own passages are its evidence
+    stopped: RedargueError | None = None  # why nothing was read, where that is no matter of the claims
 
 
 class _Readers(NamedTuple):
@@ -291,9 +292,16 @@ class _Readers(NamedTuple):
     alone: bool = False
 
     async def read(self, claims: Sequence[Claim]) -> tuple[_Turns, ...]:
-        """For each claim its readings, of which there are two where the first does not settle it; none if one fails."""
+        """For each claim its readings, of which there are two where the first does not settle it; none if one fails.
+
+        Raises BudgetReached or ProviderError where they end the first reading of all: a resumed run then reads the
+        claims together, and not one by one.
+        """
         searches = (self.first.search(claim.text, self.settings.top_k, round_=1) for claim in claims)
         once = await self._in_groups(ReadClaims, claims, await gather_or_cancel(searches), self.first)
+        stopped = [reading.stopped for reading in once if reading.stopped]
+        if stopped and not any(reading.answer for reading in once):
+            raise stopped[0]
         settled = await gather_or_cancel(
             self._settles(claim, reading) for claim, reading in zip(claims, once, strict=True)
         )
@@ -334,13 +342,18 @@ class _Readers(NamedTuple):
         needed = chain.from_iterable(passages if has_whole else passages[:1] for passages in found)
         if {passage.content for passage in needed} <= {passage.content for passage in shown}:
             task = kind(claims=tuple(claims), passages=shown, profile=self.settings.profile)
+            stopped = None
             try:
                 answers: Sequence[Answer | None] = (await reader.perform(task, round_=1)).answers
             except (BadReply, BudgetReached, ProviderError, ReplayMiss) as error:
                 if self.alone and not isinstance(error, BadReply):
                     raise
+                stopped = error if isinstance(error, BudgetReached | ProviderError) else None
                 answers = (None,) * len(claims)  # a single reader reads each, and says what it lacks
-            return [_Reading(each, own, own if has_whole else shown) for each, own in zip(answers, found, strict=True)]
+            return [
+                _Reading(answer, own, own if has_whole else shown, stopped)
+                for answer, own in zip(answers, found, strict=True)
+            ]
         if len(claims) == 1:
             return [_Reading(None, found[0], ())]
         middle = len(claims) // 2
