@@ -63,9 +63,9 @@ def count_answers(rows: Sequence[ClaimRow], verifier: Verifier, folder: Path) ->
     """Counts what the recorded answers of a batch have cost, before anything else is paid from its budget."""
     for row in rows if verifier.budget.limits else ():
         answer = _folder_of(row, folder)
-        with suppress(RecordError):  # said when the row is checked
+        with suppress(RecordError):  # reported when the row is checked
             for event in chain(read_events(answer), read_events(answer / DRAFT)):
-                verifier.budget.recall(cost_of_event(event, lambda tool: False))  # contexts are no search
+                verifier.budget.recall(cost_of_event(event, lambda tool: False))  # contexts are not searched online
 
 
 def _folder_of(row: ClaimRow, folder: Path) -> Path:

@@ -77,14 +77,13 @@ def rm(
     yes: Yes = False,
 ) -> None:
     """Remove runs with their verdicts and recorded calls permanently."""
-    from redargue.runs.folders import find_run, is_begun
+    from redargue.runs.folders import described_in, find_run, is_begun
     from redargue.runs.manifest import load_manifest
-    from redargue.runs.record import DRAFT
 
     folders = list(dict.fromkeys(find_run(run) for run in runs))
     for folder in folders:
-        begun = is_begun(folder) or not is_begun(folder / DRAFT)
-        load_manifest(folder if begun else folder / DRAFT)  # only what is a run is removed
+        draft = described_in(folder)
+        load_manifest(draft if is_begun(draft) else folder)  # only what is a run is removed
     _remove(folders, yes=yes)
 
 

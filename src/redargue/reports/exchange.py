@@ -279,7 +279,7 @@ def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
 
 
 def _work(source: Source) -> dict[str, str]:
-    file = Path(source.document)  # whose folders are nobody else's business
+    file = Path(source.document)  # its local path is private
     name = printable(source.title or (file.name if file.is_absolute() else source.document), lines=False)
     work = {"@type": "CreativeWork", "name": name}
     if address := link_address(source.url):

@@ -47,12 +47,17 @@ def run_folders() -> list[Path]:
     if not folder.is_dir():
         return []
     own = (path for path in folder.iterdir() if not path.is_symlink())
-    runs = (path for path in own if is_begun(path) or is_begun(path / DRAFT))
+    runs = (path for path in own if is_begun(described_in(path)))
     return sorted(runs, key=lambda path: (began(path), path.name), reverse=True)
 
 
 def is_begun(folder: Path) -> bool:
     return (folder / "run.json").is_file()
+
+
+def described_in(folder: Path) -> Path:
+    """The folder with the description of a run: of a text whose claims are not known yet, that of its draft."""
+    return folder if is_begun(folder) else folder / DRAFT
 
 
 def find_run(name: str | Path) -> Path:
@@ -81,7 +86,7 @@ def find_run(name: str | Path) -> Path:
 def read_run(folder: Path) -> RecordedRun:
     """Reads what a listing shows; a damaged run has no method."""
     try:
-        about = read_description(folder if is_begun(folder) else folder / DRAFT)
+        about = read_description(described_in(folder))
         claims = [str(claim["text"]) for claim in about["claims"]]
         method = str(about["spec"]["method"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -116,8 +121,7 @@ def began(folder: Path) -> datetime:
     """When a run began (UTC), by its name or its ``run.json``."""
     if named := time_in_name(folder):
         return named
-    description = (folder if is_begun(folder) else folder / DRAFT) / "run.json"
-    return datetime.fromtimestamp(description.stat().st_mtime, UTC)
+    return datetime.fromtimestamp((described_in(folder) / "run.json").stat().st_mtime, UTC)
 
 
 def time_in_name(folder: Path) -> datetime | None:

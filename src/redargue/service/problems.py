@@ -42,7 +42,7 @@ STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
 )
 OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")  # with errors in OpenAI's shape
 _NOT_PARSED = "There was an error parsing the body"  # FastAPI's words
-_AS_JSON = "send it in UTF-8, with at most some hundred levels of lists and objects"
+_AS_JSON = "send JSON in UTF-8, nested at most a few hundred levels deep"
 _QUOTED = re.compile(r"""(?<!\w)(['"]).*\1""", re.DOTALL)
 
 

@@ -280,7 +280,7 @@ class _Reading(NamedTuple):
     answer: Answer | None
     found: tuple[Passage, ...]
     quotable: tuple[Passage, ...]  # all that was shown; of whole tools only the claim's own passages are its evidence
-    stopped: RedargueError | None = None  # why nothing was read, where that is no matter of the claims
+    stopped: RedargueError | None = None  # a spent budget or a failed endpoint, where no reply came
 
 
 class _Readers(NamedTuple):
