@@ -83,19 +83,19 @@ def require_own(status: os.stat_result, path: Path) -> None:
         raise OSError(errno.EPERM, "it belongs to another user", str(path))
 
 
-def lock(path: Path, *, wait: bool) -> int:
-    """The descriptor of a lock file that no other process holds; closing it releases the lock.
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Holds a lock file that no other process holds.
 
     Raises BlockingIOError if another process holds it and ``wait`` is False.
     """
     file = open_own(path, os.O_RDWR)
-    if fcntl is not None:
-        try:
+    try:
+        if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            os.close(file)
-            raise
-    return file
+        yield
+    finally:
+        os.close(file)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
@@ -34,7 +34,7 @@ from redargue.events import (
     EvidenceRemembered,
     head_of,
 )
-from redargue.files import home, lock, make_folder, open_own, open_to_read, open_to_write, replacing, require_own
+from redargue.files import home, locked, make_folder, open_own, open_to_read, open_to_write, replacing, require_own
 from redargue.net.secrets import Secrets
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.verdicts import Verdict
@@ -53,19 +53,13 @@ def new_run_folder() -> Path:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    held = _lock(folder)
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(folder / ".lock", wait=False))
+        except BlockingIOError:
+            what = f"another process is writing to {str(folder)!r}"
+            raise RecordError(what, hint="wait for it, or choose another folder") from None
         yield
-    finally:
-        os.close(held)
-
-
-def _lock(folder: Path) -> int:
-    try:
-        return lock(folder / ".lock", wait=False)
-    except BlockingIOError:
-        what = f"another process is writing to {str(folder)!r}"
-        raise RecordError(what, hint="wait for it, or choose another folder") from None
 
 
 class CallRecord(Protocol):
@@ -111,6 +105,7 @@ class Record:
         self._ended: dict[int, _Ended] = {}
         # events of unfinished claims, which are emitted again
         self._logged: dict[int, Counter[str]] = {}
+        self._held = ExitStack()  # the folder's lock
         if manifest is None or mode == "replay":
             self.manifest = load_manifest(folder)
             self._load()
@@ -120,7 +115,7 @@ class Record:
             if (folder / "run.json").exists():
                 # its answers would count as this user's
                 require_own((folder / "run.json").stat(), folder)
-            self._lock = _lock(self.folder)
+            self._held.enter_context(writing(folder))
         except OSError as error:
             raise RecordError(
                 f"{str(folder)!r} cannot be a run folder: {error.strerror}",
@@ -129,7 +124,7 @@ class Record:
         try:
             self._begin_or_resume(manifest)
         except BaseException as error:
-            os.close(self._lock)
+            self._held.close()
             if isinstance(error, OSError):
                 raise self._unwritable(error) from error
             raise
@@ -223,7 +218,7 @@ class Record:
         if self.mode == "record" and not self._log.closed:
             with suppress(OSError):  # of a line that could not be written, as was said
                 self._log.close()
-            os.close(self._lock)
+            self._held.close()
 
     def __enter__(self) -> Record:
         return self
