@@ -28,7 +28,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redargue.cli.output import watch_readers
+from redargue.cli.output import INTERRUPTED, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import config_home
@@ -181,7 +181,8 @@ _OF_GROUND = ("--answer", "--context")
 class Commands(ExtensibleGroup):
     """Reports a connection that its other side closed, which typer takes for a reader of standard output that left.
 
-    An option of ``ground`` that ``check`` is given leads to ``ground``.
+    A question that nobody answers is an error; typer would end with the code of a failed gate. An option of ``ground``
+    that ``check`` is given leads to ``ground``.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -190,6 +191,10 @@ class Commands(ExtensibleGroup):
         except BrokenPipeError as error:
             what = "the other side closed a connection while this command was sending"
             raise ProviderError(what, hint="run it again; --debug shows where") from error
+        except typer.Abort as error:
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise typer.Exit(INTERRUPTED) from error
+            raise UsageError("the question was not answered", hint="answer it with --yes") from error
         except Exception as error:
             option = getattr(error, "option_name", "")  # of typer's error, which it does not export
             if ctx.invoked_subcommand != "check" or option not in _OF_GROUND:
