@@ -294,7 +294,7 @@ class Run:
             results = await ask(Search(as_of=as_of, account=account))
         except ToolFailed as error:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
-            counts = {"requests": max(least, account.requests), "usd": account.usd}
+            counts = {"requests": max(least, account.requests), "usd": account.usd, "unknown_usd": account.unknown.usd}
             return self._finish_search(EvidenceMissing(**facts, **counts, why=why))
         listed = isinstance(results, list | tuple)
         if not listed or not all(isinstance(passage, Passage) for passage in results):
@@ -310,7 +310,8 @@ class Run:
         passages, unread = in_english(tuple(found)) if self._english_only else (tuple(found), {})
         most = len(passages) if most is None else most
         kept, left_out = first_in_time(passages, most) if in_time else (passages[:most], {})
-        counts = {"requests": max(int(not looks_up), account.requests), "usd": account.usd}
+        requests = max(int(not looks_up), account.requests)
+        counts = {"requests": requests, "usd": account.usd, "unknown_usd": account.unknown.usd}
         whole = getattr(self.tools.get(facts["tool"]), "whole", False)
         event = EvidenceFound(**facts, **counts, passages=kept, left_out=left_out, unread=unread, whole=whole)
         return self._finish_search(event)
@@ -407,7 +408,8 @@ def _counted(why: Omission, number: int) -> dict[Omission, int]:
 
 def _paid(account: Account) -> dict[str, object]:
     names = ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
-    return {name: getattr(account, name) for name in names} | {"usd": round(account.usd, 12)}
+    unknown = {"unknown_tokens": account.unknown.tokens, "unknown_usd": account.unknown.usd}
+    return {name: getattr(account, name) for name in names} | {"usd": round(account.usd, 12)} | unknown
 
 
 def _dumped(output: Output[Out]) -> dict[str, object]:

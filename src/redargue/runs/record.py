@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,6 +84,7 @@ class Record:
     Args:
         folder: the run folder; created if it does not exist.
         manifest: has to equal that of a run which the folder already contains. None to read only.
+        count: called with each recorded event.
 
     Raises:
         RecordError: the folder contains another run, is in use, is damaged, or (replay) contains no run.
@@ -96,9 +97,10 @@ class Record:
         *,
         mode: RecordMode = "record",
         secrets: Secrets | None = None,
+        count: Callable[[Event], object] = lambda event: None,
     ) -> None:
         self.folder = folder = Path(folder)
-        self._secrets = secrets or Secrets()
+        self._secrets, self._count = secrets or Secrets(), count
         self.mode: RecordMode = "replay" if manifest is None else mode
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
@@ -145,16 +147,6 @@ class Record:
     def id(self) -> str:
         """The run's name, which stays the same when its folder is moved."""
         return self.manifest.run or self.folder.name
-
-    def finished(self) -> Iterator[Verdict]:
-        return (self._read(ended) for ended in self._ended.values() if ended.fine)
-
-    def unfinished(self, item: int) -> Iterator[Paid | CallFailed]:
-        """What was paid for a claim without a verdict."""
-        ended = self._ended.get(item)
-        if ended is None or not ended.fine:
-            yield from self._paid.get(item, {}).values()
-            yield from self._failed.get(item, ())
 
     def finished_items(self) -> frozenset[int]:
         return frozenset(item for item, ended in self._ended.items() if ended.fine)
@@ -237,6 +229,7 @@ class Record:
 
     def _load(self) -> None:
         for offset, event in _events(self.folder):
+            self._count(event)
             if isinstance(event, Paid):
                 self._paid.setdefault(event.item, {})[event.key] = event
             elif isinstance(event, CallFailed):

@@ -388,12 +388,14 @@ SAID = {"claim": 1, "document": 1, "quotes": [QUOTE], "comparison": "As written.
 def test_odd_forms_of_a_reading_are_read(changes: dict[str, Any]) -> None:
     task = ReadClaims(claims=(CLAIM,), passages=(Passage(text=TEXT),))
     (read,) = task.from_reply(ClaimReadings.model_validate({"readings": [SAID | changes]})).answers
+    assert read
     assert (read.label, read.quotes) == ("SUPPORTS", (QUOTE,))
 
 
 def test_a_reading_needs_only_a_number_and_a_label() -> None:
     task = ReadClaims(claims=(CLAIM,), passages=(Passage(text=TEXT),))
     (read,) = task.from_reply(ClaimReadings.model_validate({"readings": [{"claim": 1, "label": OPEN}]})).answers
+    assert read
     assert (read.label, read.quotes) == (OPEN, ())
 
 
