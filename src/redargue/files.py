@@ -10,10 +10,11 @@ import errno
 import hashlib
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Self, cast
 
 try:
     import fcntl
@@ -96,6 +97,19 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
         yield
     finally:
         os.close(file)
+
+
+class Closable(ABC):
+    """What is closed where its ``with`` block ends."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
+from redargue.files import Closable
 from redargue.memory import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.recalled import read_again
@@ -50,7 +51,7 @@ def require_concurrency(claims: int) -> None:
         raise UsageError(f"{claims!r} claims at a time", where="concurrency", hint=hint)
 
 
-class Verifier:
+class Verifier(Closable):
     """Verifies claims; a context manager.
 
     Keys come from the environment alone (``redargue.net.services``), so that they cannot leak through code or a command
@@ -372,12 +373,6 @@ class Verifier:
         for store in (self.corpus, self._own_memory):
             if store:
                 store.close()
-
-    def __enter__(self) -> Verifier:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def cost_of(usage: Usage, is_online: Callable[[str], bool]) -> Cost:

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from redargue.claims import Claim
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Omission, Passage, Recalled, Timing, cut_ends, timing
-from redargue.files import home
+from redargue.files import Closable, home
 from redargue.memory import (
     EvidenceMemory,
     Finding,
@@ -56,7 +56,7 @@ memory_stores: Registry[Callable[..., MemoryStore]] = Registry(
 """Stores by the scheme of their address; an address without a scheme is the path of a SQLite file."""
 
 
-class Memory:
+class Memory(Closable):
     """One workspace of a memory. Threads and concurrent claims can share it.
 
     Records of other workspaces are neither read nor changed. ``secrets`` are masked in everything stored. The default
@@ -288,12 +288,6 @@ class Memory:
 
     def close(self) -> None:
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def open_memory(

@@ -34,7 +34,17 @@ from redargue.events import (
     EvidenceRemembered,
     head_of,
 )
-from redargue.files import home, locked, make_folder, open_own, open_to_read, open_to_write, replacing, require_own
+from redargue.files import (
+    Closable,
+    home,
+    locked,
+    make_folder,
+    open_own,
+    open_to_read,
+    open_to_write,
+    replacing,
+    require_own,
+)
 from redargue.net.secrets import Secrets
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.verdicts import Verdict
@@ -78,7 +88,7 @@ class CallRecord(Protocol):
     def write(self, event: Event) -> None: ...
 
 
-class Record:
+class Record(Closable):
     """A run folder, open for writing (``record``: starts or resumes a run) or read-only (``replay``).
 
     Args:
@@ -211,12 +221,6 @@ class Record:
             with suppress(OSError):  # of a line that could not be written, as was said
                 self._log.close()
             self._held.close()
-
-    def __enter__(self) -> Record:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _compare(self, manifest: RunManifest) -> None:
         if difference := self.manifest.differing(manifest):
