@@ -60,16 +60,14 @@ def moment() -> str:
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def refuse_while_adding(name: str, since: str) -> None:
-    """Raises StoreUnavailable if a store has the mark and was not abandoned; ``since`` is empty without a mark."""
-    if not since:
-        return
-    began = datetime.fromisoformat(since).replace(tzinfo=UTC)
-    if datetime.now(UTC) - began > ABANDONED:
-        return
-    what = f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete"
-    hint = "try again when redargue corpus add has ended; if it was interrupted, run it again"
-    raise StoreUnavailable(what, hint=hint)
+def refuse_while_adding(name: str, marks: Iterable[str]) -> None:
+    """Raises StoreUnavailable if a store has a mark of an addition that was not abandoned."""
+    now, begun = datetime.now(UTC), (datetime.fromisoformat(mark).replace(tzinfo=UTC) for mark in marks)
+    for began in begun:
+        if abs(now - began) <= ABANDONED:  # one that is later was made before the clock was set back
+            what = f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete"
+            hint = "try again when redargue corpus add has ended; if it was interrupted, run it again"
+            raise StoreUnavailable(what, hint=hint)
 
 
 def new_mark() -> str:
