@@ -31,7 +31,7 @@ from typer.core import TyperGroup
 from redargue.cli.output import INTERRUPTED, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
-from redargue.files import config_home
+from redargue.files import NO_ROOM, config_home
 from redargue.registry import Registry, install
 from redargue.sanitize import NotUtf8, printable
 
@@ -296,7 +296,7 @@ def _problem(error: OSError) -> UsageError:
     """A full disk, or a folder that cannot be written, in words."""
     place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
     hint = "choose another folder: REDARGUE_HOME is the home of runs and corpora"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in NO_ROOM:
         hint = f"make room, or {hint}"
     elif error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
         hint = "--debug shows where"
