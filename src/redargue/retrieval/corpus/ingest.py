@@ -168,10 +168,7 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
     compressed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem).suffix.lower() if compressed else path.suffix.lower()
     try:
-        if path.exists() and not path.is_file():
-            if path.is_dir():
-                os.listdir(path)  # find_files yields a folder only if it cannot be listed; this raises the reason
-            raise UnreadableFile("not a regular file", where=str(path))
+        _require_file(path)
         if suffix == ".jsonl":
             with gzip.open(path) if compressed else path.open("rb") as file:
                 yield from _read_lines(path, iter(lambda: file.readline(LARGEST_DOCUMENT + 1), b""), compressed)
@@ -199,6 +196,15 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
         yield UnreadableFile(f"damaged gzip data: {error}", where=str(path))
     except OSError as error:
         yield UnreadableFile(f"cannot be opened: {error.strerror or error}", where=str(path))
+
+
+def _require_file(path: Path) -> None:
+    if any("\udc80" <= char <= "\udcff" for char in str(path)):  # bytes, as Python has them in a name
+        raise UnreadableFile("its name is not UTF-8", hint="rename it")
+    if path.is_dir():
+        os.listdir(path)  # find_files yields a folder only if it cannot be listed; this raises the reason
+    if path.exists() and not path.is_file():
+        raise UnreadableFile("not a regular file")
 
 
 def read_content(content: bytes, suffix: str) -> dict[str, str]:
