@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
 
@@ -27,6 +28,7 @@ from redargue.events import (
     CallFailed,
     CallFinished,
     ClaimEnded,
+    ClaimStarted,
     Event,
     EvidenceFound,
     EvidenceMissing,
@@ -304,28 +306,30 @@ def read_events(folder: Path) -> Iterator[Event]:
 def last_attempts(folder: Path) -> Iterator[Event]:
     """As :func:`read_events`, without failed calls that were made again: they cost something, and decided nothing.
 
-    An unreadable reply that the last attempt used again is part of it.
+    An unreadable reply that the last attempt used again is part of it. The events of a claim come together.
     """
-    starts, calls = _last_lines(folder / "events.jsonl")
-    for number, _, event in _numbered_events(folder, starts):
-        if isinstance(event, CallFailed):
-            earlier = number < starts.get(event.item, 0) and event.error.type != "BadReply"
-            if earlier or number < calls[event.item, event.key]:
-                continue
-        yield event
+    unfinished: defaultdict[int, list[Event]] = defaultdict(list)
+    for event in read_events(folder):
+        events = unfinished[event.item]
+        if isinstance(event, CallFinished | CallFailed):
+            events[:] = (each for each in events if not isinstance(each, CallFailed) or each.key != event.key)
+        elif isinstance(event, ClaimStarted):
+            events[:] = (each for each in events if not isinstance(each, CallFailed) or each.error.type == "BadReply")
+        events.append(event)
+        if isinstance(event, ClaimEnded):
+            yield from unfinished.pop(event.item)
+    yield from chain.from_iterable(unfinished.values())
 
 
 def _events(folder: Path) -> Iterator[tuple[int, Event]]:
-    starts, _ = _last_lines(folder / "events.jsonl")
-    return ((offset, event) for _, offset, event in _numbered_events(folder, starts))
-
-
-def _numbered_events(folder: Path, starts: Mapping[int, int]) -> Iterator[tuple[int, int, Event]]:
-    """The events with their lines' numbers, from 1, and offsets in bytes."""
+    """The events with the offsets of their lines in bytes."""
     path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return
     with _log_of(path) as log:
+        heads = ((number, head_of(line)) for number, line in enumerate(log, 1))
+        starts = {head.item: number for number, head in heads if head and head.kind == "claim_started"}
+        log.seek(0)
         for number, line in enumerate(log, 1):
             if not line.endswith(b"\n"):
                 return
@@ -337,29 +341,8 @@ def _numbered_events(folder: Path, starts: Mapping[int, int]) -> Iterator[tuple[
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
             if isinstance(event, Paid | CallFailed) or number >= starts.get(event.item, 0):
-                yield number, offset, event
+                yield offset, event
             offset += len(line)
-
-
-def _last_lines(path: Path) -> tuple[dict[int, int], dict[tuple[int, str], int]]:
-    """The numbers of the lines on which the last attempts at claims begin, and of the last line about each failed call.
-
-    A failed call is known by its claim and key, and may have succeeded since.
-    """
-    starts: dict[int, int] = {}
-    failures: dict[tuple[int, str], int] = {}
-    if not path.exists():
-        return starts, failures
-    with _log_of(path) as log:
-        for number, head in enumerate(map(head_of, log), 1):
-            if head is None:
-                continue
-            call = head.item, head.key
-            if head.kind == "claim_started":
-                starts[head.item] = number
-            elif head.kind == "call_failed" or (head.kind == "call_finished" and call in failures):
-                failures[call] = number
-    return starts, failures
 
 
 def _log_of(path: Path) -> BinaryIO:
