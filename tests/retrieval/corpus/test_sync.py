@@ -213,6 +213,12 @@ def test_a_version_is_not_replaced_and_a_missing_one_is_named(folder: Path, stor
         run("save", "one", "--store", "milvus:http://localhost:19530")
 
 
+def test_the_hint_about_what_is_no_folder_says_how_a_file_is_added(folder: Path, store: Path) -> None:
+    file = next(path for path in folder.iterdir() if path.is_file())
+    with pytest.raises(UsageError, match=f"redargue corpus add {file}"):
+        run("sync", file, "--store", store)
+
+
 def test_of_two_who_save_under_one_name_at_the_same_time_the_second_is_refused(
     folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

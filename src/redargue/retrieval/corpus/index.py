@@ -141,7 +141,8 @@ def sync_folder(
     corpus has documents of it, or has an id that a document from elsewhere has.
     """
     if not folder.is_dir():
-        hint = f"to remove its documents: redargue corpus rm {folder}, with the same --store"
+        what, command = ("add", "add") if folder.exists() else ("remove", "rm")
+        hint = f"to {what} its documents: redargue corpus {command} {folder}, with the same --store"
         raise UsageError(f"no folder {str(folder)!r}", hint=hint)
     root = Path(os.path.abspath(folder))
     known = {entry.id: entry.path for entry in corpus.documents()}
