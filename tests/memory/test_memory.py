@@ -48,6 +48,13 @@ async def test_what_stands_under_most_entities_comes_first_then_the_newest(opene
     assert texts(await memory.recall(CAPE + REED, claim=Claim(text="x"), now=NOW)) == ["both", "new", "old"]
 
 
+async def test_of_one_call_the_tools_best_result_comes_first(opened: Opened) -> None:
+    memory = opened(limit=3)
+    await keep(memory, found("old best"), found("old second"))
+    await keep(memory, found("best", query="lit"), found("second", query="lit"), found("other", query="red"))
+    assert texts(await memory.recall(CAPE, claim=Claim(text="x"), now=NOW)) == ["other", "best", "second"]
+
+
 async def test_workspaces_never_mix(opened: Opened) -> None:
     one, other = opened(workspace="one", by="both"), opened(workspace="two", by="both")
     await keep(one, found("Lit in 1871."))

@@ -13,8 +13,9 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Self
@@ -197,7 +198,8 @@ class Memory:
     ) -> RememberResult:
         """Stores findings for a claim under all of its entities; if this raises, nothing was stored.
 
-        Equal content of equal calls is one record, whatever claims it was found for.
+        Equal content of equal calls is one record, whatever claims it was found for. Of each call, the first finding is
+        stored last: the newest records are recalled first, and a tool returns its best results first.
 
         Raises:
             StoreUnavailable: other processes held the write lock for too long, or the disk is full.
@@ -207,7 +209,7 @@ class Memory:
         accepted, dropped = self._split(findings)
         if not accepted:
             return RememberResult(dropped=dropped)
-        new = [records.NewRecord.of(self._cleaned(finding)) for finding in accepted]
+        new = [records.NewRecord.of(self._cleaned(finding)) for finding in _best_last(accepted)]
         text = self._clean(claim)[:_MAX_CLAIM]
         added = await asyncio.to_thread(self._remember, new, keys, text, run, now)
         return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
@@ -294,6 +296,12 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _best_last(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings in the order of their calls, those of each call in reverse."""
+    for _, call in groupby(findings, key=lambda finding: (finding.passage.tool, finding.passage.query)):
+        yield from reversed(tuple(call))
 
 
 def open_memory(
