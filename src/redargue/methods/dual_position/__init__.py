@@ -51,7 +51,7 @@ from redargue.methods.setting_types import Word
 from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.answer import Argument
 from redargue.tasks.base import AnyTask, Out, Task, lines
-from redargue.tasks.score import CompareTexts
+from redargue.tasks.score import CompareTexts, RateTexts
 from redargue.tasks.sections import by_document, document_key, document_numbers
 from redargue.verdicts import Verdict
 
@@ -68,7 +68,7 @@ class DualPositionSettings(MethodSettings):
         analysts: off: nobody checks the style of the text (Table 6).
         analysed_sentences: the least number of sentences, with the context's, of a claim whose style is checked.
         rebutters: off: the teams hand in summaries only (``D19``).
-        summarisers: off: the rebuttal is the team's statement (Table 6).
+        summarisers: off: its members' texts are the team's statement, the rebuttal first (Table 6).
         snippets: documents per claim, over both teams' queries, of which each gets a fourth, rounded up (``D12``).
         selected: passages of a team per round, nearest to the opponent's last statement (``D13``).
         uncertainty: how members' uncertainty is measured (``D6``): by the disagreement of samples, as in the paper, by
@@ -130,6 +130,11 @@ class DualPositionSettings(MethodSettings):
     def speaks_once(self) -> bool:
         """Whether one call writes a team's rebuttal and statement."""
         return self.speaking == "once" and self.rebutters and self.summarisers
+
+    @property
+    def reads_logprobs(self) -> bool:
+        """Whether members' uncertainty is measured by log probabilities, which the backend then has to request."""
+        return self.uncertainty in ("entropy", "token-sar")
 
     def opener(self, winner: Vote) -> Position | None:
         """Who opens the round after a vote; None: both teams speak concurrently."""
@@ -456,6 +461,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             SummariseTeam: settings.summarisers and not settings.speaks_once,
             SpeakForTeam: settings.speaks_once,
             CompareTexts: (settings.summarisers and settings.uncertainty != "off") or settings.gatherers,
+            RateTexts: settings.uncertainty == "token-sar",
             JudgeTeams: True,
         }
         return tuple(task for task, wanted in needed.items() if wanted)
