@@ -26,7 +26,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
 from redargue.registry import install
 from redargue.retrieval import mcp as mcp_servers
-from redargue.retrieval.mcp import McpServer, transports
+from redargue.retrieval.mcp import InProcess, McpServer, transports
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
 from redargue.retrieval.tools import Observation, Search, Sources
 from redargue.runs.budget import Account, Budget
@@ -335,6 +335,12 @@ async def test_what_cannot_be_a_server_is_refused(
 ) -> None:
     with pytest.raises(error, match=told):
         servers(given, sources(), environment)
+
+
+def test_a_schema_whose_parts_are_null_has_none_of_them() -> None:
+    schema = {"type": "object", "properties": None, "required": None}
+    listed: Any = SimpleNamespace(name="now", description=None, input_schema=schema)
+    assert McpTool(McpServer("clock", InProcess(None)), listed).parameters == {"type": "object"}
 
 
 async def test_a_tool_that_would_take_the_place_of_another_servers_is_refused() -> None:

@@ -7,6 +7,7 @@ Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M24`` resolve what the paper le
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -85,6 +86,7 @@ class MermaidSettings(MethodSettings):
         )
 
 
+_NO_TEXT = ("integer", "number", "boolean", "array")  # types of parameters in JSON schemas
 NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."
 
 
@@ -249,28 +251,36 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         self.run.emit(Stepped(agent=EXECUTOR, round=number, **step))
 
     def arguments(self, call: ToolCall) -> dict[str, object]:
-        """The agent's JSON object, or its text as the tool's first required parameter (``M2``)."""
+        """The agent's JSON object, or its text as the tool's first required parameter (``M2``).
+
+        The text is read as JSON where that parameter is no text, such as a number; a tool without parameters gets none.
+        """
         try:
             written = json.loads(call.input)
         except ValueError:
-            written = None
+            written = call.input
         if isinstance(written, dict):
             return written
         tool = self.run.actions.get(call.name)
-        schema = tool.parameters if tool else {}
-        names = [*schema.get("required", ()), *schema.get("properties", ()), "query"]
-        return {names[0]: call.input}
+        schema = tool.parameters if tool else {"required": ["query"]}
+        properties = schema.get("properties", {})
+        first = next(iter((*schema.get("required", ()), *properties)), None)
+        if first is None:
+            return {}
+        described = properties.get(first)
+        kind = described.get("type") if isinstance(described, Mapping) else None
+        return {str(first): written if kind in _NO_TEXT else call.input}
 
     async def force_answer(self) -> Verdict:
+        missing = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
         if not self.settings.force_answer:
-            label = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
-            return self.conclude(self.settings.max_steps, Step(answer=label))
+            return self.conclude(self.settings.max_steps, Step(answer=missing))
         executor, after = self.agents[EXECUTOR], self.settings.max_steps + 1
         try:
             answer = await self.ask(executor, ForceAnswer, round_=after, **self.state())
         except BadReply as error:
-            self.run.emit(Judged(text=error.raw, label=None))
-            return self.conclude(self.settings.max_steps, Step(), decided_by="forced")
+            self.run.emit(Judged(text=error.raw, label=missing))
+            return self.conclude(self.settings.max_steps, Step(answer=missing), decided_by="forced")
         self.run.emit(Judged(text=answer.text, label=answer.label, **answer.noted))
         given = {"quotes": answer.quotes, "confidence": answer.confidence, **answer.noted}
         step = Step(thought=answer.text, answer=answer.label, **given)

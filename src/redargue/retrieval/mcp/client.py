@@ -48,7 +48,9 @@ class McpTool:
         self.own_name: str = listed.name
         self.name = re.sub(r"[^A-Za-z0-9_.-]", "_", name or listed.name)[:MAX_NAME]  # shown, and part of requests
         self.about = storable(hide(listed.description or "")).strip()
-        self.parameters: Mapping[str, Any] = json.loads(hide(json.dumps(listed.input_schema)))
+        schema = json.loads(hide(json.dumps(listed.input_schema)))
+        # Some servers write null for no parameters, or for none that is required.
+        self.parameters: Mapping[str, Any] = {name: value for name, value in schema.items() if value is not None}
         digest = hashlib.sha256(json.dumps([self.about, self.parameters], sort_keys=True).encode()).hexdigest()[:8]
         self.revision = " ".join(filter(None, (server.target.place, by, self.own_name, digest, str(self.max_chars))))
 
