@@ -334,7 +334,7 @@ def remove_records(db: MemoryTransaction, workspace: str, condition: RecordFilte
 
 def increment_purge_count(db: MemoryTransaction) -> None:
     """Signals to every process that holds codes in memory that they must be read again."""
-    db.execute("UPDATE meta SET value = ? WHERE name = 'purges'", (str(int(purge_count(db)) + 1),))
+    db.execute("UPDATE meta SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT) WHERE name = 'purges'")
 
 
 def _where(workspace: str, condition: RecordFilter) -> tuple[str, tuple[Any, ...]]:
