@@ -267,7 +267,7 @@ def memory_of(spec: RunSpec, method: ConfiguredMethod) -> Memory | None:
         raise UsageError(
             f"{method.name!r} has no memory with these settings",
             where="--memory",
-            hint="mermaid can have one: --method mermaid",
+            hint="drop memory=off" if can_remember(method.name) else "mermaid can have one: --method mermaid",
         )
     return None
 

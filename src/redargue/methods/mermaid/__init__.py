@@ -7,7 +7,7 @@ Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M24`` resolve what the paper le
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -46,7 +46,8 @@ class MermaidSettings(MethodSettings):
         repeat_calls: whether a call that was answered may be made again, as in Algorithm 1; one that failed always may.
         max_steps: T_max, steps before the answer is forced (``M9``).
         force_answer: whether an answer is asked for after the last step; the released program does not.
-        memory: off (Table 3), on, or frozen: read and never written to (proxy memory).
+        memory: off (Table 3), on, or frozen: read and never written to (proxy memory); on where one of the following
+            settings is given.
         memory_lookup: whether the executor may also look up entities in the memory as a tool (``M21``).
         recall_by: evidence under the same entities (the paper's), near in meaning to the claim, or either.
         recall_items: most pieces of evidence recalled (``M7``).
@@ -86,6 +87,7 @@ class MermaidSettings(MethodSettings):
         )
 
 
+_OF_MEMORY = frozenset("memory_lookup recall_by recall_items recall_characters keep_misses guard".split())
 _NO_TEXT = ("integer", "number", "boolean", "array")  # types of parameters in JSON schemas
 NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."
 
@@ -306,6 +308,11 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             rounds=steps,
             noted=step,
         )
+
+    @classmethod
+    def defaults_for(cls, backend: str, given: Collection[str]) -> Mapping[str, Any]:
+        """A memory where one of its settings is given, also in a profile that has none."""
+        return {"memory": "on"} if "memory" not in given and not _OF_MEMORY.isdisjoint(given) else {}
 
     @classmethod
     def roles_for(cls, settings: MermaidSettings) -> Roles:
