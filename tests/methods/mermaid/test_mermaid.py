@@ -202,8 +202,10 @@ async def test_a_forced_answer_that_cannot_be_read_is_a_missing_one(missing: str
     def silent(task: Any, call: Any) -> Any:
         raise BadReply("no label", raw="who knows")
 
-    searches = {"ForceAnswer": silent, "non_answer": missing, "max_steps": 2}
-    verdict, _, _ = await verify(lambda task: act("corpus", f"q {task.step}"), **searches)
+    def searching(task: NextStep) -> Step:
+        return act("corpus", f"q {task.step}")
+
+    verdict, _, _ = await verify(searching, ForceAnswer=silent, non_answer=missing, max_steps=2)
     assert (verdict.label, verdict.decided_by) == (label, "forced")
 
 

@@ -77,8 +77,8 @@ class DualPositionSettings(MethodSettings):
         samples: of each member's text, if they are compared.
         referees: factual, logical, rhetorical, or any name, which says what counts most for that referee.
         rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).
-        min_rounds: before the debate may end; by default 2, or fewer if ``max_rounds`` is; 0 is one referee's opinion of
-            the claim alone (``D9``).
+        min_rounds: before the debate may end; by default 2, or fewer if ``max_rounds`` is; 0 is one referee's opinion
+            of the claim alone (``D9``).
         consensus: share of confidence behind the winner that ends the debate (``D8``).
         stop: by consensus alone, or also, and before ``min_rounds``, once nothing is left to settle: a team concedes to
             the winner, both teams concede, or neither adds a quotation to those of earlier rounds.

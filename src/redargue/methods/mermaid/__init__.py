@@ -264,7 +264,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         if isinstance(written, dict):
             return written
         tool = self.run.actions.get(call.name)
-        schema = tool.parameters if tool else {"required": ["query"]}
+        schema: Mapping[str, Any] = tool.parameters if tool else {"required": ["query"]}
         properties = schema.get("properties", {})
         first = next(iter((*schema.get("required", ()), *properties)), None)
         if first is None:
