@@ -31,7 +31,6 @@ from redargue.memory import (
     MemorySettings,
     Recall,
     RecordFilter,
-    RememberResult,
     Status,
     near_duplicates,
     normalize_entity,
@@ -195,11 +194,12 @@ class Memory:
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult:
-        """Stores findings for a claim under all of its entities; if this raises, nothing was stored.
+    ) -> dict[Omission, int]:
+        """Stores findings for a claim under all of its entities, and counts those that are left out.
 
         Equal content of equal calls is one record, whatever claims it was found for. Of each call, the first finding is
-        stored last: the newest records are recalled first, and a tool returns its best results first.
+        stored last: the newest records are recalled first, and a tool returns its best results first. If this raises,
+        nothing was stored.
 
         Raises:
             StoreUnavailable: other processes held the write lock for too long, or the disk is full.
@@ -207,12 +207,11 @@ class Memory:
         """
         keys = tuple(dict.fromkeys(map(self._clean, filter(None, map(normalize_entity, entities)))))
         accepted, dropped = self._split(findings)
-        if not accepted:
-            return RememberResult(dropped=dropped)
-        new = [records.NewRecord.of(self._cleaned(finding)) for finding in _best_last(accepted)]
-        text = self._clean(claim)[:_MAX_CLAIM]
-        added = await asyncio.to_thread(self._remember, new, keys, text, run, now)
-        return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
+        if accepted:
+            new = [records.NewRecord.of(self._cleaned(finding)) for finding in _best_last(accepted)]
+            text = self._clean(claim)[:_MAX_CLAIM]
+            await asyncio.to_thread(self._remember, new, keys, text, run, now)
+        return dropped
 
     def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[Omission, int]]:
         if self.settings.mode == "frozen":
@@ -223,23 +222,18 @@ class Memory:
 
     def _remember(
         self, new: Sequence[records.NewRecord], keys: Sequence[str], claim: str, run: str, now: datetime
-    ) -> int:
+    ) -> None:
         # Embedding is slow and needs no lock; the write transaction checks again which records exist.
         with self._database.read() as db:
             stored = records.stored_digests(db, self.workspace, [record.digest for record in new])
         vectors = self._vectors([record for record in new if record.digest not in stored])
-        added = 0
         with self._database.write() as db:
             for record in new:
-                vector = vectors.get(record.digest)
-                try:
-                    number, inserted = records.upsert(db, self.workspace, record, vector, now)
-                except KeyError:  # purged since the first check
-                    vector = self._vectors([record])[record.digest]
-                    number, inserted = records.upsert(db, self.workspace, record, vector, now)
+                number = records.refresh(db, self.workspace, record, now)
+                if number is None:  # not stored, or purged since the first check
+                    vector = vectors.get(record.digest) or self._vectors([record])[record.digest]
+                    number = records.insert(db, self.workspace, record, vector, now)
                 records.link(db, self.workspace, number, keys, claim, run)
-                added += inserted
-        return added
 
     def _vectors(self, new: Sequence[records.NewRecord]) -> dict[str, records.Vector]:
         if not new:

@@ -207,26 +207,23 @@ def stored_digests(db: MemoryTransaction, workspace: str, digests: Iterable[str]
     return {digest for digest in digests if db.execute(find, (workspace, digest)).fetchone()}
 
 
-def upsert(
-    db: MemoryTransaction, workspace: str, new: NewRecord, vector: Vector | None, now: datetime
-) -> tuple[int, bool]:
-    """Inserts a record, or updates the one with the same digest; returns its number and whether it was inserted.
-
-    Raises KeyError if the record does not exist and ``vector`` is None.
-    """
-    passage, status = new.finding.passage, new.finding.status
-    retrieved = _timestamp(passage.retrieved or now)
+def refresh(db: MemoryTransaction, workspace: str, new: NewRecord, now: datetime) -> int | None:
+    """Updates status and time of the record with the same digest, and returns its number; None if there is none."""
     update = "UPDATE records SET status = ?, retrieved = ? WHERE workspace = ? AND digest = ? RETURNING number"
-    if rows := db.execute(update, (status, retrieved, workspace, new.digest)).fetchall():
-        return int(rows[0][0]), False
-    if vector is None:
-        raise KeyError(new.digest)
+    retrieved = _timestamp(new.finding.passage.retrieved or now)
+    rows = db.execute(update, (new.finding.status, retrieved, workspace, new.digest)).fetchall()
+    return int(rows[0][0]) if rows else None
+
+
+def insert(db: MemoryTransaction, workspace: str, new: NewRecord, vector: Vector, now: datetime) -> int:
+    """Inserts a record, in place of a miss of the same call, and returns its number."""
+    passage, status = new.finding.passage, new.finding.status
     find = "SELECT number FROM records WHERE workspace = ? AND digest = ?"
     if status == "ok" and (misses := _column(db, find, (workspace, new.miss_digest))):
         remove_records(db, workspace, RecordFilter(numbers=misses))
     row: dict[str, object] = {"workspace": workspace, "digest": new.digest, "status": status}
     row |= {"arguments": new.arguments, "text": new.text, "length": len(passage.text)}
-    row |= {"start": passage.start, "retrieved": retrieved, "checked": ""}
+    row |= {"start": passage.start, "retrieved": _timestamp(passage.retrieved or now), "checked": ""}
     row |= {name: getattr(passage, name) for name in _FIELDS}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     insert = f"INSERT INTO records ({columns}) VALUES ({marks}) RETURNING number"
@@ -235,7 +232,7 @@ def upsert(
     db.execute("INSERT INTO vectors (record, vector) VALUES (?, ?)", (number, vector_bytes))
     insert = "INSERT INTO codes (workspace, record, code) VALUES (?, ?, ?)"
     db.execute(insert, (workspace, number, vector.code))
-    return number, True
+    return number
 
 
 def link(db: MemoryTransaction, workspace: str, number: int, entities: Iterable[str], claim: str, run: str) -> None:

@@ -31,7 +31,7 @@ from redargue.events import ClaimStarted, Decomposed
 from redargue.evidence import Omission, Passage, Recalled
 from redargue.files import make_folder
 from redargue.inputs.rows import Row, rows
-from redargue.memory import Finding, Recall, RememberResult
+from redargue.memory import Finding, Recall
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
 from redargue.retrieval.tools import Search
 from redargue.runs.record import Clock, read_events
@@ -324,8 +324,8 @@ class RecordedMemory:
         )
         return Recall(items=tuple(items))
 
-    async def remember(self, findings: Sequence[Finding], **_: Any) -> RememberResult:
-        return RememberResult(dropped={Omission.FROZEN: len(findings)})
+    async def remember(self, findings: Sequence[Finding], **_: Any) -> dict[Omission, int]:
+        return {Omission.FROZEN: len(findings)}
 
 
 class Imported(NamedTuple):
