@@ -49,23 +49,20 @@ class BinaryIndex:
         # One row per word of the code, so that the comparison of one word runs over contiguous memory.
         self._codes = np.empty((self._words, 0), np.uint64)
         self._numbers = np.empty(0, np.int64)
-        self.count = 0
+
+    @property
+    def count(self) -> int:
+        return len(self._numbers)
 
     @property
     def last(self) -> int:
-        return int(self._numbers[self.count - 1]) if self.count else 0
+        return int(self._numbers[-1]) if self.count else 0
 
     def extend(self, rows: list[tuple[int, bytes]]) -> None:
         """Appends codes; their numbers must be larger than :attr:`last` and ascending."""
-        count = self.count + len(rows)
-        if count > len(self._numbers):
-            more = max(1024, count + count // 4) - len(self._numbers)
-            self._codes = np.pad(self._codes, ((0, 0), (0, more)))
-            self._numbers = np.pad(self._numbers, (0, more))
-        new = np.frombuffer(b"".join(bytes(code) for _, code in rows), np.uint64)
-        self._codes[:, self.count : count] = new.reshape(len(rows), self._words).T
-        self._numbers[self.count : count] = [number for number, _ in rows]
-        self.count = count
+        new = np.frombuffer(b"".join(bytes(code) for _, code in rows), np.uint64).reshape(len(rows), self._words)
+        self._codes = np.hstack((self._codes, new.T))
+        self._numbers = np.append(self._numbers, [number for number, _ in rows])
 
     def nearest(self, vector: Floats, depth: int) -> list[int]:
         """Numbers of the ``depth`` codes that are probably nearest to a vector of shape (dimensions,).
@@ -73,7 +70,7 @@ class BinaryIndex:
         Ties go to the newest. If the index holds no more than ``depth`` codes, all numbers are returned.
         """
         if depth >= self.count:
-            return [int(number) for number in self._numbers[: self.count]]
+            return [int(number) for number in self._numbers]
         query_code = np.frombuffer(pack_signs(vector[None])[0], np.uint64)
         positions = self._nearest_by_hamming(query_code, OVERSAMPLING * depth)
         codes = np.ascontiguousarray(self._codes[:, positions].T).view(np.uint8)
