@@ -62,9 +62,8 @@ def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]
         if isinstance(event, ClaimStarted):
             claims[event.item] = event.claim.text
         elif isinstance(event, Decomposed):
-            for fields in map(dict, event.triplets):
-                text = " | ".join(filter(None, fields.values()))
-                triplets.append(AuditedTriplet(claim=claims[event.item], triplet=text))
+            claim = claims[event.item]
+            triplets += [AuditedTriplet(claim=claim, triplet=triplet.line) for triplet in event.triplets]
     if not triplets:
         hint = "name a run of mermaid, which decomposes its claims"
         raise UsageError(f"{str(run)!r} contains no triplets", hint=hint)

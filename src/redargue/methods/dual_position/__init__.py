@@ -331,7 +331,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             return statement
         texts: dict[str, Statement] = {}
         if self.settings.rebutters:
-            texts["rebutter"] = await self.rebut(round_, self.task(Rebut, **asked))
+            rebuttal = Statement(*await self.measured(position, "rebutter", self.task(Rebut, **asked), round_))
+            self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=rebuttal.argument.text))
+            texts["rebutter"] = rebuttal
         if position in self.analyses:
             texts["analyst"] = self.analyses[position]
         if passages:
@@ -342,12 +344,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """The passage's lines, each as a quotation with its title, after the number of its document."""
         mark = "".join(f"[{number}] " for number in self.numbers_of((passage,)))
         return "\n".join(mark + cited(line, passage.title) for line in passage.text.splitlines() if line.strip())
-
-    async def rebut(self, round_: int, task: Rebut) -> Statement:
-        position = task.position
-        rebuttal = Statement(*await self.measured(position, "rebutter", task, round_))
-        self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=rebuttal.argument.text))
-        return rebuttal
 
     async def summarise(self, round_: int, position: Position, texts: Mapping[str, Statement]) -> TeamStatement:
         """The team's statement; without a summariser its members' texts as they are, rebuttal first."""
@@ -399,7 +395,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     async def judge(self, round_: int, referee: str) -> Judgement | BadReply:
         name = referee_name(referee)
         emphasis = EMPHASES.get(referee, f"You are the {referee} referee: what is {referee} counts most.")
-        shown = {"speeches": tuple(self.speeches), "passages": () if self.speeches else self.gathered()}
+        gathered = distinct_passages(chain.from_iterable(self.records.values()))
+        shown = {"speeches": tuple(self.speeches), "passages": () if self.speeches else gathered}
         asked = {"referee": referee, "emphasis": emphasis, **shown}
         try:
             judgement = await self.ask(self.agents[name], JudgeTeams, round_=round_, **asked)
@@ -410,10 +407,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         vote, sure, reason = judgement.effective_vote, judgement.effective_confidence, judgement.reason
         self.run.emit(Refereed(agent=name, round=round_, vote=vote, confidence=sure, reason=reason, scores=scores))
         return judgement
-
-    def gathered(self) -> tuple[Passage, ...]:
-        """Both teams' documents, each once."""
-        return distinct_passages(chain.from_iterable(self.records.values()))
 
     def conclude(self, rounds: int, voted: DebateOutcome) -> Verdict:
         """The winning team's label; a tie, which the verdict names, is not factual or not enough evidence (``D3``)."""

@@ -212,15 +212,11 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             return False
         why = self.why_not_yet(step.answer, step.quotes, passages)
         if why:
-            note = sent_back(self.word(step.answer), why, can_search=can_search)
+            words = {label: word for word, label in label_words(self.claim.labels).items()}
+            note = sent_back(words.get(str(step.answer), str(step.answer)), why, can_search=can_search)
             self.report(number, thought=step.thought, problem=note)
             self.steps.append(PastStep(thought=step.thought, note=note))
         return bool(why)
-
-    def word(self, label: str | None) -> str:
-        """What the executor answers where it means a label."""
-        words = label_words(self.claim.labels).items()
-        return next((word for word, named in words if named == label), str(label))
 
     async def act(self, number: int, step: Step) -> None:
         """Makes the step's call, unless its answer is in the history already."""
@@ -228,7 +224,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         assert call is not None
         arguments = self.arguments(call)
         key = call.name, json.dumps(arguments, sort_keys=True)
-        problem = self.repetition(key)
+        earlier = None if self.settings.repeat_calls else self.answered_in.get(key)
+        problem = f"This call was made in step {earlier}; its answer is there." if earlier else ""
         taken = {"tool": call.name, "arguments": arguments, "reason": call.reason}
         self.report(number, thought=step.thought, **taken, problem=problem)
         observed = Observation(why=problem)
@@ -243,11 +240,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         for further in step.unmade:
             self.report(number, tool=further.name, arguments=self.arguments(further), problem=NOT_MADE)
             self.steps.append(PastStep(action=further, note=NOT_MADE))
-
-    def repetition(self, key: tuple[str, str]) -> str:
-        """Why a call is not made; empty where it is."""
-        step = None if self.settings.repeat_calls else self.answered_in.get(key)
-        return "" if step is None else f"This call was made in step {step}; its answer is there."
 
     def report(self, number: int, **step: Any) -> None:
         self.run.emit(Stepped(agent=EXECUTOR, round=number, **step))
