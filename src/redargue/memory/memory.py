@@ -197,9 +197,8 @@ class Memory:
     ) -> dict[Omission, int]:
         """Stores findings for a claim under all of its entities, and counts those that are left out.
 
-        Equal content of equal calls is one record, whatever claims it was found for. Of each call, the first finding is
-        stored last: the newest records are recalled first, and a tool returns its best results first. If this raises,
-        nothing was stored.
+        Equal content of equal calls is one record, whatever claims it was found for. If this raises, nothing was
+        stored.
 
         Raises:
             StoreUnavailable: other processes held the write lock for too long, or the disk is full.
@@ -293,7 +292,7 @@ class Memory:
 
 
 def _best_last(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings in the order of their calls, those of each call in reverse."""
+    """The findings of each call in reverse: the newest records are recalled first, and tools return the best first."""
     for _, call in groupby(findings, key=lambda finding: (finding.passage.tool, finding.passage.query)):
         yield from reversed(tuple(call))
 

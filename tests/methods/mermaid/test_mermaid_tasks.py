@@ -38,6 +38,7 @@ LIT = {"subject": "The lighthouse", "relation": "was lit in", "object": "1871"}
         {"triplets": ["The lighthouse", "was lit in", "1871"], "topic": "history"},
         {**LIT, "topic": "history"},
         {"triplets": [{"Subject": "The lighthouse", "Relation": "was lit in", "Object": 1871}], "topics": ["history"]},
+        {"triplets": [{**LIT, "type": "event", "confidence": 0.9}], "topics": ["history"]},
         {"triplets": [{**LIT, "attributions": None}], "topics": ["history"], "claim": CLAIM.text},
     ],
 )

@@ -77,8 +77,8 @@ class DualPositionSettings(MethodSettings):
         samples: of each member's text, if they are compared.
         referees: factual, logical, rhetorical, or any name, which says what counts most for that referee.
         rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).
-        min_rounds: before the debate may end; by default 2, or fewer if ``max_rounds`` is; 0 is one referee's opinion
-            of the claim alone (``D9``).
+        min_rounds: before the debate may end (1 where ``max_rounds`` is); 0 is one referee's opinion of the claim alone
+            (``D9``).
         consensus: share of confidence behind the winner that ends the debate (``D8``).
         stop: by consensus alone, or also, and before ``min_rounds``, once nothing is left to settle: a team concedes to
             the winner, both teams concede, or neither adds a quotation to those of earlier rounds.
@@ -118,10 +118,8 @@ class DualPositionSettings(MethodSettings):
     @model_validator(mode="before")
     @classmethod
     def _fewer_rounds(cls, values: Any) -> Any:
-        """Where only the most rounds are given, the least are no more."""
-        least, most = cls.model_fields["min_rounds"].default, values.get("max_rounds")
-        fewer = "min_rounds" not in values and isinstance(most, int) and most < least
-        return {**values, "min_rounds": most} if fewer else values
+        """A debate of at most one round may end after it."""
+        return {"min_rounds": 1, **values} if values.get("max_rounds") == 1 else values
 
     @model_validator(mode="after")
     def _rounds_fit(self) -> Self:

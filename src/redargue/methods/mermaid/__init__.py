@@ -266,19 +266,19 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return {str(first): written if kind in _NO_TEXT else call.input}
 
     async def force_answer(self) -> Verdict:
-        missing = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
+        unanswered = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
+        missing, last = Step(answer=unanswered), self.settings.max_steps
         if not self.settings.force_answer:
-            return self.conclude(self.settings.max_steps, Step(answer=missing))
-        executor, after = self.agents[EXECUTOR], self.settings.max_steps + 1
+            return self.conclude(last, missing)
         try:
-            answer = await self.ask(executor, ForceAnswer, round_=after, **self.state())
+            answer = await self.ask(self.agents[EXECUTOR], ForceAnswer, round_=last + 1, **self.state())
         except BadReply as error:
-            self.run.emit(Judged(text=error.raw, label=missing))
-            return self.conclude(self.settings.max_steps, Step(answer=missing), decided_by="forced")
+            self.run.emit(Judged(text=error.raw, label=unanswered))
+            return self.conclude(last, missing, decided_by="forced")
         self.run.emit(Judged(text=answer.text, label=answer.label, **answer.noted))
         given = {"quotes": answer.quotes, "confidence": answer.confidence, **answer.noted}
         step = Step(thought=answer.text, answer=answer.label, **given)
-        return self.conclude(self.settings.max_steps, step, decided_by="forced")
+        return self.conclude(last, step, decided_by="forced")
 
     def state(self) -> dict[str, object]:
         history = {"background": self.background, "memory": self.memory, "steps": tuple(self.steps)}
