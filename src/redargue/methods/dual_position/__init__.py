@@ -195,9 +195,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.numbers: dict[str, int] = {}  # of both teams' documents, by document; the paper's have none
         self.speeches: list[Speech] = []
         self.reason = ""
-        return await self.debate()
-
-    async def debate(self) -> Verdict:
         preparations = (prepare(position) for position in STANCES for prepare in (self.gather, self.analyse))
         await gather_or_cancel(preparations)
         if self.settings.profile == "hardened":

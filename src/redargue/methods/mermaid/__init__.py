@@ -235,8 +235,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         if not observed.is_error:
             self.answered_in.setdefault(key, number)
         outcome = {"note": problem} if problem else {"problem": observed.why}
-        past = PastStep(thought=step.thought, action=call, passages=observed.passages, **outcome)
-        self.steps.append(past)
+        self.steps.append(PastStep(thought=step.thought, action=call, passages=observed.passages, **outcome))
         for further in step.unmade:
             self.report(number, tool=further.name, arguments=self.arguments(further), problem=NOT_MADE)
             self.steps.append(PastStep(action=further, note=NOT_MADE))
@@ -329,7 +328,6 @@ def one_relation(claim: str) -> Decomposition | None:
 def _findings(tool: str, arguments: dict[str, object], observed: Observation) -> list[Finding]:
     if tool == LOOKUP or observed.is_error:
         return []
-    if not observed.passages:
-        miss = Passage(text="", tool=tool, query=json.dumps(arguments, sort_keys=True, ensure_ascii=False))
-        return [Finding(passage=miss, arguments=arguments, status="empty")]
-    return [Finding(passage=passage, arguments=arguments) for passage in observed.passages]
+    miss = Passage(text="", tool=tool, query=json.dumps(arguments, sort_keys=True, ensure_ascii=False))
+    status: Any = "ok" if observed.passages else "empty"
+    return [Finding(passage=each, arguments=arguments, status=status) for each in observed.passages or (miss,)]
