@@ -343,26 +343,34 @@ def test_a_schema_whose_parts_are_null_has_none_of_them() -> None:
     assert McpTool(McpServer("clock", InProcess(None)), listed).parameters == {"type": "object"}
 
 
+class Named:
+    """A server whose tools have these names."""
+
+    secrets = Secrets()
+    target = SimpleNamespace(place="here")
+
+    def __init__(self, name: str, *tools: str) -> None:
+        self.name, self._tools = name, tools
+
+    async def __aenter__(self) -> None: ...
+    async def __aexit__(self, *_: object) -> None: ...
+    async def about(self) -> str:
+        return ""
+
+    async def ask(self, *_: object, **__: object) -> SimpleNamespace:
+        tools = [SimpleNamespace(name=name, description="", input_schema={}) for name in self._tools]
+        return SimpleNamespace(tools=tools, next_cursor=None)
+
+
 async def test_a_tool_that_would_take_the_place_of_another_servers_is_refused() -> None:
-    class Named:
-        secrets = Secrets()
-        target = SimpleNamespace(place="here")
-
-        def __init__(self, name: str, *tools: str) -> None:
-            self.name, self._tools = name, tools
-
-        async def __aenter__(self) -> None: ...
-        async def __aexit__(self, *_: object) -> None: ...
-        async def about(self) -> str:
-            return ""
-
-        async def ask(self, *_: object, **__: object) -> SimpleNamespace:
-            tools = [SimpleNamespace(name=name, description="", input_schema={}) for name in self._tools]
-            return SimpleNamespace(tools=tools, next_cursor=None)
-
     hostile: Any = [Named("good", "wiki_search"), Named("bad", "wiki search")]
     with pytest.raises(UsageError, match="two MCP tools are called 'wiki_search'"):
         await list_tools(hostile)
+
+
+async def test_a_tool_with_the_name_of_one_of_redargues_own_takes_its_servers_name() -> None:
+    server: Any = Named("desk", "corpus", "memory_lookup", "read")
+    assert list(await list_tools([server])) == ["desk_corpus", "desk_memory_lookup", "read"]
 
 
 async def test_two_servers_of_one_name_are_refused() -> None:
