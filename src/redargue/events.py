@@ -123,13 +123,17 @@ class EvidenceRecalled(_AgentEvent):
 
 
 class EvidenceRemembered(_AgentEvent):
-    """Findings were stored in the memory; they are on disk before this is recorded."""
+    """Findings were stored in the memory, but for the ``dropped``; they are on disk before this is recorded."""
 
     kind: Literal["evidence_remembered"] = "evidence_remembered"
     entities: tuple[str, ...]
     passages: tuple[str, ...]
     dropped: dict[Omission, int] = Field(default_factory=dict)
     key: str
+
+    @property
+    def stored(self) -> int:
+        return len(self.passages) - sum(self.dropped.values())
 
 
 class CallFinished(_AgentEvent):
