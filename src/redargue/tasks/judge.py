@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RecordError
-from redargue.evidence import Passage, distinct_passages
+from redargue.evidence import Passage
 from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask
 from redargue.tasks.base import lines
 from redargue.tasks.sections import (
@@ -125,9 +125,12 @@ class JudgeDebate(LabelledTask):
         )
 
     def _debate(self) -> str:
-        """Every document once, then the answers, and how the last round ended."""
+        """Every document once, then the answers, and how the last round ended.
+
+        Documents with the same text stay apart: debaters read them under numbers of their own.
+        """
         read = (passage for turn in self.history for passage in turn.passages)
-        shown = distinct_passages(read)
+        shown = tuple({(document_key(passage), passage.content): passage for passage in read}.values())
         found = f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found."
         numbers, answers = document_numbers(shown), []
         first: dict[tuple[str, str], int] = {}  # round in which a debater first gave an answer
