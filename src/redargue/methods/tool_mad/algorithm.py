@@ -585,7 +585,7 @@ class Algorithm1(Method):
 
     @classmethod
     def limits(cls, settings: ToolMadSettings, stability: Stability) -> Mapping[Metric, float]:
-        return {} if settings.judge_metric == "consistency" else settings.limits(stability)
+        return settings.limits(stability) if settings.scoring == "on" else {}
 
     @classmethod
     def asks_for(cls, settings: ToolMadSettings) -> tuple[type[AnyTask], ...]:
