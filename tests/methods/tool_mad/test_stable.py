@@ -15,7 +15,7 @@ from redargue.methods.tool_mad.algorithm import NOT_LOOKED_AGAIN
 from redargue.methods.tool_mad.tasks import AnswerCheck, ScoreAnswer
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.judge import JudgeDebate
-from redargue.tasks.query import WriteQuery
+from redargue.tasks.query import Query, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Verdict
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, checked, script
@@ -231,6 +231,17 @@ async def test_a_shared_answer_is_no_opponent_and_the_judge_reads_whose_it_is() 
         "corpus": 1.0,
         "keywords": 1.0,
     }
+
+
+@pytest.mark.parametrize("order", ["simultaneous", "sequential"])
+async def test_what_one_reading_lacks_is_said_once_and_no_debater_hears_itself(order: str) -> None:
+    tools: dict[str, ShelfTool] = {name: Reordered(name) for name in ("corpus", "keywords")}
+    parts = script(ScoreAnswer=low(), RewriteQuery=Query(kept=True))
+    _, ended, backend = await held(parts, tools=tools, stable_by="scores", order=order, rounds=2)
+    assert ended[0].why == ("corpus: faithfulness 0.000 is not above 0.7",)
+    rewriting = [task for task, _ in backend.calls if isinstance(task, RewriteQuery)]
+    assert rewriting
+    assert all(task.others == () for task in rewriting)
 
 
 async def test_passages_of_documents_without_a_name_are_never_one_reading() -> None:

@@ -114,7 +114,7 @@ class Algorithm1(Method):
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
         self.documents = {(turn.round, turn.agent): turn.passages for turn in self.opening}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
-        self.objections = self.objected
+        self.objections = {turn.round: self.objected for turn in self.opening}
         self.kept: set[tuple[int, str]] = set()
         self.not_held = 0
         try:
@@ -182,8 +182,9 @@ class Algorithm1(Method):
 
     def heard_by(self, name: str, turns: Mapping[str, Turn]) -> tuple[OtherAnswer, ...]:
         """The others' answers; one that counts for this debater too is its own."""
-        reader = turns[name].reader if name in turns else name
-        return self.heard(turn for turn in turns.values() if turn.agent != name and turn.reader != reader)
+        own = turns.get(name)
+        read = (own.round, own.reader) if own else ()
+        return self.heard(turn for turn in turns.values() if turn.agent != name and (turn.round, turn.reader) != read)
 
     async def readers(self, round_: int, found: dict[Agent, Evidence]) -> dict[Agent, Agent]:
         """Who reads for each debater: itself, or one before it whose tool has found the same passages.
@@ -266,7 +267,7 @@ class Algorithm1(Method):
             return Evidence("", False, ())
         query, kept = await self.write_query(round_, debater, own, others, claim_first=claim_first)
         self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
-        if kept and own and not debater.search_failed(query):  # its documents are kept; the tool is not asked (T7)
+        if kept and own and not debater.search_failed:  # its documents are kept; the tool is not asked (T7)
             self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
             documents, passages = self.documents[own.round, debater.name], own.passages
         else:
@@ -430,7 +431,8 @@ class Algorithm1(Method):
         """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
         if self.settings.scoring != "on":
             return ()
-        return tuple(chain.from_iterable(await asyncio.gather(*map(self.start_scoring, turns))))
+        scoring = dict.fromkeys(map(self.start_scoring, turns))  # a shared answer is scored once
+        return tuple(chain.from_iterable(await asyncio.gather(*scoring)))
 
     def is_stable(self, score: Score) -> bool:
         """Whether a score is above its threshold; an undefined one is not (``T13``)."""
@@ -454,16 +456,16 @@ class Algorithm1(Method):
     async def judge(self) -> Verdict:
         """The judge reads the whole debate (``T4``) and each debater's mean scores (Eq. 7, ``T2``)."""
         history = tuple(turn for turns in self.judged_rounds() for turn in turns)
+        last = min(history[-1].round, len(self.history)) if history else 0
         judgement = await self.ask(
             self.agents[JUDGE],
             JudgeDebate,
             history=history,
             scores=await self.mean_scores() if self.settings.judge_scores else (),
-            objections=self.objections,
+            objections=self.objections.get(last, ()),
             conflict_caution=self.settings.unread_is_conflicting,
             label_reading=self.settings.label_reading,
         )
-        judgement = self.read_judgement(judgement)
         passages = [passage for turn in history for passage in self.documents_of(turn)]
         self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
         self.run.emit(Judged(text=judgement.text, label=judgement.label, **judgement.noted))
@@ -474,10 +476,6 @@ class Algorithm1(Method):
         last = self.history[-1]
         again = range(last[0].round + 1, last[0].round + 1 + self.not_held)
         return [*self.history, *(tuple(turn.model_copy(update={"round": at}) for turn in last) for at in again)]
-
-    def read_judgement(self, judgement: Answer) -> Answer:
-        """The judge's answer, which deviations may change."""
-        return judgement
 
     async def mean_scores(self) -> tuple[MeanScore, ...]:
         """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``), those not held included."""
@@ -549,7 +547,8 @@ class Algorithm1(Method):
     def report_round(
         self, turns: tuple[Turn, ...], agreement: Agreement, why: tuple[str, ...], *, settled: bool
     ) -> None:
-        self.objections = why if agreement.reached and self.settings.scoring != "run_all_rounds" else ()
+        if agreement.reached and self.settings.scoring != "run_all_rounds":
+            self.objections[turns[0].round] = why
         labels = tuple(turn.answer.label for turn in turns)
         ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": not why, "why": why}
         not_held = self.settings.rounds - turns[0].round if settled else 0
