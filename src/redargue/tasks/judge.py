@@ -176,9 +176,9 @@ class JudgeDebate(LabelledTask):
         if not self.history:
             return ""
         last = [turn for turn in self.history if turn.round == self.history[-1].round]
-        label, *others = {turn.answer.label for turn in last}
-        if label is not None and not others:
-            agreed = f"In the last round all debaters answered {self._shown(label)}."
+        labels = {turn.answer.label for turn in last}
+        if self.objections or (len(labels) == 1 and None not in labels):  # free text may agree in other words
+            agreed = f"In the last round all debaters answered {self._shown(last[0].answer.label)}."
             why = "; ".join(self.objections) or "every debate is judged"
             return f"{agreed} Their agreement does not decide: {why}."
         answered = (f"{self._named(turn.agent)}: {self._shown(turn.answer.label)}" for turn in last)

@@ -15,7 +15,9 @@ from redargue.methods.tool_mad.tasks import CheckConsensus, ConsensusReply
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim
-from support.debates import CLAIM, ShelfTool, debate, script
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.score import CheckStatements
+from support.debates import CLAIM, ShelfTool, checked, debate, script
 
 pytestmark = pytest.mark.anyio
 
@@ -45,6 +47,13 @@ async def test_free_text_answers_that_differ_go_on_to_the_judge() -> None:
     verdict, run = await debate(parts(*[ConsensusReply(agree=0, answer="")] * 3), claim=QUESTION)
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("1875", "judge", 3)
     assert run.usage.by_agent["moderator"] == 3
+
+
+async def test_the_judge_reads_that_free_text_agreed_in_other_words() -> None:
+    lines = parts(ConsensusReply(agree=1, answer="1871")) | {CheckStatements: checked(0)}
+    _, run = await debate(lines, claim=QUESTION, rounds=1)
+    words = next(task for task, _ in run.backend.calls if isinstance(task, JudgeDebate)).prompt_text()  # type: ignore[attr-defined]
+    assert "all debaters answered <data>1871</data>. Their agreement does not decide: corpus: faithfulness" in words
 
 
 async def test_equal_free_text_needs_nobody_to_compare_it() -> None:
