@@ -8,7 +8,6 @@ debater's documents that can carry a verdict. The algorithm is in
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -50,29 +49,13 @@ class ToolMad(Algorithm1, name="tool-mad", settings=ToolMadSettings):
         """``order=sequential``: from the second round on, a debater hears those before it in this round (``T5``)."""
         if self.settings.order != "sequential" or not self.history:
             return await super().play_round(round_)
-        last = self.history[-1]
-        spoken: list[asyncio.Future[Turn]] = [asyncio.get_running_loop().create_future() for _ in self.debaters]
-
-        async def take_turn(place: int, debater: Agent) -> Turn:
-            turn = await self.take_turn_after(round_, debater, last, spoken[:place])
-            spoken[place].set_result(turn)
-            return turn
-
-        async with asyncio.TaskGroup() as group:
-            turns = [group.create_task(take_turn(place, debater)) for place, debater in enumerate(self.debaters)]
-        return tuple(turn.result() for turn in turns)
-
-    async def take_turn_after(
-        self, round_: int, debater: Agent, last: tuple[Turn, ...], before: list[asyncio.Future[Turn]]
-    ) -> Turn:
-        """A turn whose evidence is gathered from the last round's answers, and whose answer hears this round's."""
-        known = {turn.agent: turn for turn in last}
-        own = known.get(debater.name)
-        evidence = await self.gather_evidence(round_, debater, own, self.heard_by(debater.name, known))
-        spoken = [await speaking for speaking in before]
-        known |= {turn.agent: turn for turn in spoken}
-        evidence = self.numbered({debater: evidence}, spoken)[debater]
-        return await self.respond(round_, debater, evidence, self.heard_by(debater.name, known), own)
+        last = {turn.agent: turn for turn in self.history[-1]}
+        found = self.numbered(await self.gather(round_, last))
+        spoken: list[Turn] = []
+        for debater in self.debaters:
+            others = self.heard_by(debater.name, last | {turn.agent: turn for turn in spoken})
+            spoken.append(await self.respond(round_, debater, found[debater], others, last.get(debater.name)))
+        return tuple(spoken)
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
         """``empty_equals_empty``: answers without a label agree (``T12``)."""

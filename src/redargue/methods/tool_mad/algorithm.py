@@ -19,6 +19,7 @@ from redargue.methods.faithfulness import faithfulness, reasoning_of, without_qu
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, TOOL_MAD_PROFILES, ToolMadSettings
 from redargue.methods.tool_mad.tasks import (
     CheckConsensus,
+    Evasive,
     ScoreAnswer,
     SummariseAbstract,
     WriteKeywords,
@@ -142,31 +143,32 @@ class Algorithm1(Method):
     async def play_round(self, round_: int) -> tuple[Turn, ...]:
         """All debaters' turns, concurrently, each from the last round's answers (Eq. 6): query, retrieve, respond."""
         last = {turn.agent: turn for turn in self.history[-1]} if self.history else {}
-        others = {debater.name: self.heard_by(debater.name, last) for debater in self.debaters}
-        gathering = (
-            self.gather_evidence(round_, each, last.get(each.name), others[each.name]) for each in self.debaters
-        )
-        found = dict(zip(self.debaters, await gather_or_cancel(gathering), strict=True))
+        found = await self.gather(round_, last)
         readers = await self.readers(round_, found)
         found = self.numbered(found)
         answering = (
-            self.take_turn(round_, each, found[each], others[each.name], last.get(each.name))
+            self.take_turn(round_, each, found[each], self.heard_by(each.name, last), last.get(each.name))
             for each in dict.fromkeys(readers.values())
         )
         turns = {turn.agent: turn for turn in await gather_or_cancel(answering)}
         return tuple(self.share(turns[reader.name], each) for each, reader in readers.items())
 
-    def numbered(self, found: Mapping[Agent, Evidence], before: Iterable[Turn] = ()) -> dict[Agent, Evidence]:
+    async def gather(self, round_: int, last: Mapping[str, Turn]) -> dict[Agent, Evidence]:
+        """All debaters' queries and documents, concurrently, each from the others' answers of the last round."""
+        gathering = (
+            self.gather_evidence(round_, each, last.get(each.name), self.heard_by(each.name, last))
+            for each in self.debaters
+        )
+        return dict(zip(self.debaters, await gather_or_cancel(gathering), strict=True))
+
+    def numbered(self, found: Mapping[Agent, Evidence]) -> dict[Agent, Evidence]:
         """The evidence of a round with the numbers of its documents, which hold for every agent and round (hardened).
 
         A document's number is its place in the debate: by round, and within a round by debater.
-
-        Args:
-            before: turns of this round, whose documents have numbers.
         """
         if not self.hardened:
             return dict(found)
-        read = [turn.passages for turn in (*chain.from_iterable(self.history), *before)]
+        read = [turn.passages for turn in chain.from_iterable(self.history)]
         known = document_numbers(chain(*read, *(evidence.passages for evidence in found.values())))
         return {
             debater: evidence._replace(numbers=numbers_of(evidence.passages, known))
@@ -455,7 +457,7 @@ class Algorithm1(Method):
 
     async def judge(self) -> Verdict:
         """The judge reads the whole debate (``T4``) and each debater's mean scores (Eq. 7, ``T2``)."""
-        history = tuple(turn for turns in self.judged_rounds() for turn in turns)
+        history = tuple(chain.from_iterable(self.judged_rounds()))
         last = min(history[-1].round, len(self.history)) if history else 0
         judgement = await self.ask(
             self.agents[JUDGE],
@@ -472,22 +474,19 @@ class Algorithm1(Method):
         return await self.conclude(judgement, decided_by="judge")
 
     def judged_rounds(self) -> list[tuple[Turn, ...]]:
-        """All rounds, those that were not held as copies of the last."""
+        """The rounds that the judge reads: all, those that were not held as copies of the last."""
         last = self.history[-1]
         again = range(last[0].round + 1, last[0].round + 1 + self.not_held)
         return [*self.history, *(tuple(turn.model_copy(update={"round": at}) for turn in last) for at in again)]
 
     async def mean_scores(self) -> tuple[MeanScore, ...]:
         """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``), those not held included."""
-        scored = await asyncio.gather(*(self.start_scoring(turn) for turns in self.history for turn in turns))
-        last = scored[-len(self.history[-1]) :]
+        turns = [*chain.from_iterable(self.history), *self.history[-1] * self.not_held]
         values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
-        agents = [turn.agent for turns in self.history for turn in turns]
-        again = [turn.agent for turn in self.history[-1]] * self.not_held
-        for agent, scores in zip([*agents, *again], (*scored, *last * self.not_held), strict=True):
+        for turn, scores in zip(turns, await asyncio.gather(*map(self.start_scoring, turns)), strict=True):
             for score in scores:
                 if score.value is not None:
-                    values[agent, score.metric].append(score.value)
+                    values[turn.agent, score.metric].append(score.value)
         return tuple(
             MeanScore(agent=debater.name, metric=metric, value=self.mean(values[debater.name, metric]))
             for debater in self.debaters
@@ -516,28 +515,29 @@ class Algorithm1(Method):
             # or a replay would look for it in the other round.
             await asyncio.wait(after)
         settings, debater, answer, claim = self.settings, self.agents[turn.agent], turn.answer.text, self.claim.text
-        documents = tuple(passage.text for passage in turn.passages)
-        about, label, committal = answer, turn.answer.label, False
+        about, label = answer, turn.answer.label
+        rule: Evasive = settings.noncommittal
         if self.hardened:
             others = [debater.name for debater in self.debaters if debater.name != turn.agent]
             about = reasoning_of(answer, claim, others)
-            unsettled = label is not None and label == self.claim.labels.named(Meaning.NOT_ENOUGH)
-            committal = unsettled and about != answer
+            if about != answer and label is not None and label == self.claim.labels.named(Meaning.NOT_ENOUGH):
+                rule = "never"  # reasons why the documents do not settle the claim answer the question (T38)
+        read: dict[str, Any] = {"passages": turn.passages, "numbers": turn.numbers}
         shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
-        rule: dict[str, Any] = {"noncommittal": settings.noncommittal, "committal": committal}
         metrics = {
-            Metric.FAITHFULNESS: lambda: faithfulness(
-                debater, claim, about, turn.passages, numbers=turn.numbers, **shared
+            Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, about, **read, **shared),
+            Metric.RELEVANCE: lambda: relevance(
+                debater, claim, about, asked=settings.asked, noncommittal=rule, **shared
             ),
-            Metric.RELEVANCE: lambda: relevance(debater, claim, about, asked=settings.asked, **rule, **shared),
-            Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
+            Metric.CONSISTENCY: lambda: consistency(
+                debater, answer, tuple(passage.text for passage in turn.passages), round_=turn.round
+            ),
         }
         names = settings.metrics(has_documents=debater.tool is not None)
         scores: tuple[Score, ...]
         if settings.scores_together and len(names) > 1:
-            read = {"passages": turn.passages, "numbers": turn.numbers}
             task = self.task(ScoreAnswer, label=label, answer=about, **read)
-            scores = await score_together(debater, task, round_=turn.round, **rule)
+            scores = await score_together(debater, task, round_=turn.round, noncommittal=rule)
         else:
             scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
         for score in scores:
