@@ -243,7 +243,8 @@ class Viewer:
     ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._output, self._named = claims, output, named
-        for note in () if output.quiet else (verifier.method.note(), _what_is_searched(verifier)):
+        method = verifier.method
+        for note in () if output.quiet else (method.kind.note_for(method.settings), _what_is_searched(verifier)):
             if note:
                 self._console.print(Text(note), soft_wrap=True)
         self._animated = self._console.is_terminal and not output.quiet
