@@ -458,13 +458,15 @@ class Algorithm1(Method):
     async def judge(self) -> Verdict:
         """The judge reads the whole debate (``T4``) and each debater's mean scores (Eq. 7, ``T2``)."""
         history = tuple(chain.from_iterable(self.judged_rounds()))
-        last = min(history[-1].round, len(self.history)) if history else 0
+        held = len(self.history)
+        # the hardened prompt says why the last round that it shows was not accepted; the paper's says nothing of it
+        shown = min(held, history[-1].round) if history and self.hardened else held
         judgement = await self.ask(
             self.agents[JUDGE],
             JudgeDebate,
             history=history,
             scores=await self.mean_scores() if self.settings.judge_scores else (),
-            objections=self.objections.get(last, ()),
+            objections=self.objections.get(shown, ()),
             conflict_caution=self.settings.unread_is_conflicting,
             label_reading=self.settings.label_reading,
         )

@@ -173,7 +173,8 @@ class ToolMadSettings(MethodSettings):
         if self.scoring == "on" and self.judge_metric == "consistency":
             raise ValueError("consistency has no threshold: it needs scoring=label_only_stop or run_all_rounds")
         if self.names and len({*self.names, JUDGE, MODERATOR}) != len(self.debaters) + 2:
-            raise ValueError(f"{len(self.debaters)} debaters need as many names, all different, not {self.names!r}")
+            count, taken = len(self.debaters), f"none of them {JUDGE} or {MODERATOR}"
+            raise ValueError(f"{count} debaters need as many names, all different, {taken}, not {self.names!r}")
         return self
 
 
