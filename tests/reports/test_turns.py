@@ -9,7 +9,18 @@ import pytest
 from lxml import html  # type: ignore[import-untyped]
 
 from redargue.claims import Claim
-from redargue.events import Answered, ClaimEnded, ClaimStarted, Event, Judged, Refereed, RoundEnded, Spoke, Stepped
+from redargue.events import (
+    Answered,
+    ClaimEnded,
+    ClaimStarted,
+    Event,
+    Judged,
+    Refereed,
+    RoundEnded,
+    Spoke,
+    StageEnded,
+    Stepped,
+)
 from redargue.reports.render import render
 from redargue.verdicts import Verdict
 from support.reported import N, R, S, bench_of, run_of, written
@@ -87,3 +98,16 @@ def test_an_accepted_round_says_nothing_of_scores_that_nobody_computed(
     said_so = [Answered(agent=agent, round=1, text="because", label=S) for agent in ("corpus", "keywords")]
     (end,) = teams(tmp_path, *said_so, agreed, method="tool-mad").xpath("//p[@class='end']")
     assert end.text_content() == said
+
+
+def test_a_stage_is_shown_with_its_label_in_plain_words(tmp_path: Path) -> None:
+    held: dict[str, Any] = {
+        "number": 1,
+        "of": 2,
+        "may_decide": False,
+        "stopped": False,
+        "why": ("no evidence was found",),
+    }
+    stage = StageEnded(stage="reader", label=S, **held)
+    (shown,) = teams(tmp_path, stage, method="cascade").xpath("//ol[@class='stages']/li")
+    assert shown.text_content() == "reader: Supported, 0 calls so far; continues: no evidence was found."

@@ -414,7 +414,7 @@ class Algorithm1(Method):
                 return ungrounded
             if agreement.label == self.claim.labels.named(Meaning.NOT_ENOUGH):
                 return () if self.has_looked_again(turns) else (NOT_LOOKED_AGAIN,)
-            if all(map(self.is_quoted, readers)):
+            if all(self.has_evidence(turn.answer.quotes, self.documents_of(turn)) for turn in readers):
                 return ()
         scores = await self.gate_scores(turns)
         return (*(self.objection(score) for score in scores if not self.is_stable(score)), *ungrounded)
@@ -425,9 +425,6 @@ class Algorithm1(Method):
         An agreement that something is missing is about the search, and holds once another search has not ended it.
         """
         return turns[0].round > 1 or self.settings.rounds == 1 or not self.settings.query_formulation
-
-    def is_quoted(self, turn: Turn) -> bool:
-        return self.has_evidence(turn.answer.quotes, self.documents_of(turn))
 
     async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
         """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
