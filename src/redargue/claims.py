@@ -164,8 +164,11 @@ class LabelSet(Frozen):
     def first_substring(self, text: str) -> str | None:
         """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program.
 
-        An occurrence within another label's name does not count: NOT_SUPPORTED does not contain SUPPORTED.
+        An occurrence within another label's name does not count: NOT_SUPPORTED does not contain SUPPORTED. Free text,
+        which that program does not have, is the last line.
         """
+        if self.free_text:
+            return self.parse(text)
         for name in self.names:
             rest = text
             for longer in self.names:

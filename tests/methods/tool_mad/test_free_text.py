@@ -9,6 +9,7 @@ import pytest
 from redargue.claims import FREE_TEXT, Claim
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
+from redargue.llm.rendering import Renderer
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.methods.tool_mad.tasks import CheckConsensus, ConsensusReply
@@ -61,6 +62,13 @@ async def test_equal_free_text_needs_nobody_to_compare_it() -> None:
     verdict, run = await debate(lines, claim=QUESTION)
     assert (verdict.label, verdict.decided_by) == ("1871", "consensus")
     assert "moderator" not in run.usage.by_agent
+
+
+def test_the_authors_reading_of_labels_reads_free_text() -> None:
+    task = AnswerClaim(claim=QUESTION, profile="paper", label_reading="first_inside")
+    assert Renderer().read(task, "It says so.\n**1871**", plain=True) == Answer(
+        text="It says so.\n**1871**", label="1871"
+    )
 
 
 async def test_labels_are_never_handed_to_a_moderator() -> None:
