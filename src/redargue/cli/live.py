@@ -92,7 +92,7 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
         case events.Scored():
             score = event.score
             value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
-            return f"scores: {score.metric} {value}"
+            return f"scores: {score.metric.replace('_', ' ')} {value}"
         case events.Spoke():
             return f"says: {printable(event.text)[:300]}"
         case events.Refereed():

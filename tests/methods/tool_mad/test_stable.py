@@ -235,6 +235,14 @@ async def test_a_shared_answer_is_no_opponent_and_the_judge_reads_whose_it_is() 
     }
 
 
+async def test_a_shared_reading_that_nothing_could_move_is_not_held_again() -> None:
+    tools: dict[str, ShelfTool] = {name: Reordered(name) for name in ("corpus", "keywords")}
+    parts = script(ScoreAnswer=low(), RewriteQuery=Query(kept=True))
+    verdict, ended, _ = await held(parts, tools=tools, stable_by="scores", rounds=5)
+    assert [(event.round, event.not_held) for event in ended] == [(1, 0), (2, 0), (3, 2)]
+    assert verdict.decided_by == "judge"
+
+
 @pytest.mark.parametrize("order", ["simultaneous", "sequential"])
 async def test_what_one_reading_lacks_is_said_once_and_no_debater_hears_itself(order: str) -> None:
     tools: dict[str, ShelfTool] = {name: Reordered(name) for name in ("corpus", "keywords")}

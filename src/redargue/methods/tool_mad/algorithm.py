@@ -239,7 +239,7 @@ class Algorithm1(Method):
             return all(passage.sha256 in known for passage in evidence.passages)
         if own.round < 2:
             return False
-        before = self.heard(turn for turn in self.history[own.round - 2] if turn.agent != own.agent)
+        before = self.heard_by(own.agent, {turn.agent: turn for turn in self.history[own.round - 2]})
         return evidence.query == own.query and evidence.passages == own.passages and others == before
 
     def keep(self, round_: int, debater: Agent, own: Turn) -> Turn:
