@@ -35,32 +35,6 @@ from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, Write
 from redargue.tasks.sections import document_key, document_numbers, numbers_of, sourced
 from redargue.verdicts import Metric, Score, Verdict
 
-PassagesByTurn = Mapping[tuple[int, str], tuple[Passage, ...]]  # by round and agent
-
-
-def answers_of(turns: Iterable[Turn], documents: PassagesByTurn | None = None) -> tuple[OtherAnswer, ...]:
-    """The answers, with ``documents`` also the quotations that were found in them, and their sources."""
-    return tuple(_heard(turn, documents) for turn in turns)
-
-
-def _heard(turn: Turn, documents: PassagesByTurn | None) -> OtherAnswer:
-    found = _found(turn, documents.get((turn.round, turn.agent), ())) if documents is not None else ()
-    return OtherAnswer(agent=turn.agent, text=turn.answer.text, found=found)
-
-
-def _found(turn: Turn, passages: tuple[Passage, ...]) -> tuple[str, ...]:
-    read: dict[str, Passage] = {}
-    for passage, shown_as in zip(passages, turn.passages, strict=False):
-        read.setdefault(passage.sha256, shown_as)  # a quotation is of the first of equal texts
-    quotes = chain.from_iterable(find_quotes(text, passages) for text in turn.answer.quotes)
-    shown = (
-        f"[{turn.numbered[document_key(read[quote.passage])]}] {sourced(quote.text, quote.source)}"
-        for quote in quotes
-        if quote.source is not None
-    )
-    return tuple(dict.fromkeys(shown))
-
-
 NOT_LOOKED_AGAIN = "what is missing was searched for once"
 
 
@@ -226,7 +200,22 @@ class Algorithm1(Method):
 
     def heard(self, turns: Iterable[Turn]) -> tuple[OtherAnswer, ...]:
         """Answers as other debaters hear them; hardened: with their quotations that were found, and the sources."""
-        return answers_of(turns, self.documents if self.hardened else None)
+        found = self.found_in if self.hardened else lambda turn: ()
+        return tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text, found=found(turn)) for turn in turns)
+
+    def found_in(self, turn: Turn) -> tuple[str, ...]:
+        """The quotations of an answer that its documents contain, with their sources and their documents' numbers."""
+        passages = self.documents_of(turn)
+        read: dict[str, Passage] = {}
+        for passage, shown_as in zip(passages, turn.passages, strict=False):
+            read.setdefault(passage.sha256, shown_as)  # a quotation is of the first of equal texts
+        quotes = chain.from_iterable(find_quotes(text, passages) for text in turn.answer.quotes)
+        shown = (
+            f"[{turn.numbered[document_key(read[quote.passage])]}] {sourced(quote.text, quote.source)}"
+            for quote in quotes
+            if quote.source is not None
+        )
+        return tuple(dict.fromkeys(shown))
 
     def is_unchanged(self, own: Turn, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> bool:
         """Whether a debater would be asked what it answered in the last round: only its own answer is new."""
@@ -325,7 +314,7 @@ class Algorithm1(Method):
         if self.hardened:
             more["found"] = own.titles
             more["own"] = without_quotations(own.answer.text)
-            more["quoted"] = self.heard((own,))[0].found
+            more["quoted"] = self.found_in(own)
         task = RewriteQuery(**dict(first), others=others, used=own.query, must_revise=must_revise, **more)
         query = await debater.perform(task, round_=round_)
         kept = query.kept or query.text == own.query
@@ -397,8 +386,8 @@ class Algorithm1(Method):
             return Agreement(False)
         if len(labels) == 1:
             return Agreement(True, turns[0].answer.label)
-        moderator, answers = self.agents[MODERATOR], answers_of(turns)
-        compared = await self.ask(moderator, CheckConsensus, round_=turns[0].round, answers=answers)
+        answers = tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in turns)
+        compared = await self.ask(self.agents[MODERATOR], CheckConsensus, round_=turns[0].round, answers=answers)
         return Agreement(True, compared.answer or turns[0].answer.label) if compared.agree else Agreement(False)
 
     async def why_open(self, turns: tuple[Turn, ...], agreement: Agreement) -> tuple[str, ...]:
