@@ -1,4 +1,4 @@
-"""Algorithm 1 of Tool-MAD (Jeong et al., arXiv 2601.04742); deviations from it are in ``method.py``."""
+"""Algorithm 1 of Tool-MAD (Jeong et al., arXiv 2601.04742); deviations from it are in ``__init__.py``."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class ToolMadSettings(MethodSettings):
         judge_metric: the judge is shown the stability score, or the ACL version's consistency score, which gates
             nothing (``T24``).
         order: debaters answer concurrently (Eq. 6), or in turn, reading this round's earlier answers (``T5``).
-        noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.scores.relevance`).
+        noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.tasks.relevance`).
         one_request: three questions from one request (in the ``hardened`` profile in one reply), or from three.
         label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``); then an
             answer may have none.
