@@ -74,7 +74,7 @@ class ToolMadSettings(MethodSettings):
         one_request: three questions from one request (in the ``hardened`` profile in one reply), or from three.
         label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``); then an
             answer may have none.
-        empty_equals_empty: whether answers without a label agree (``T12``).
+        empty_equals_empty: whether answers without a label agree (``T12``); a reply that cannot be read is then one.
         undefined_passes: whether an undefined score passes the gate, and leaves the judge without a mean (``T13``).
         judge_sees_last_round: whether the judge reads the last round, too, or all rounds but the last (``T4``).
         judge_divisor: the judge's scores are sums over the rounds, divided by the rounds scored or by three (``T3``).
