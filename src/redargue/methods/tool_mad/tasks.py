@@ -271,8 +271,18 @@ async def _questions(
     if asked == "samples":
         task = WriteQuestion(response=answer, profile=profile)
         return await agent.sample(task, QUESTIONS, round_=round_, temperature=TEMPERATURE)
-    tasks = (WriteQuestion(response=answer, sample=sample, profile=profile) for sample in range(QUESTIONS))
-    return tuple(await gather_or_cancel(agent.perform(task, round_=round_) for task in tasks))
+
+    async def ask(sample: int) -> Question | BadReply:
+        try:
+            return await agent.perform(WriteQuestion(response=answer, sample=sample, profile=profile), round_=round_)
+        except BadReply as error:  # the others are not cancelled: a replay would miss those that had not been sent
+            return error
+
+    replies = await gather_or_cancel(map(ask, range(QUESTIONS)))
+    for reply in replies:
+        if isinstance(reply, BadReply):
+            raise reply
+    return cast(tuple[Question, ...], tuple(replies))
 
 
 def _mean(values: tuple[float, ...]) -> float:
