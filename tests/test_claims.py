@@ -27,6 +27,7 @@ from redargue.claims import (
 from redargue.errors import UsageError
 from redargue.inputs.claims import BINGCHECK, HOVER
 from redargue.spec import RunSpec
+from redargue.tasks.answer import AnswerClaim
 
 
 @pytest.mark.parametrize(
@@ -153,6 +154,7 @@ def test_letters_without_an_option_are_no_labels() -> None:
     assert Claim.model_validate_json(claim.model_dump_json()) == claim
     assert Claim(text="Which?", labels=OPTIONS).labels == OPTIONS
     assert Claim(text="Which?", options=("x", "y"), labels=FEVER).labels == FEVER
+    assert Claim(text="Which?", options=("x", "y"), labels=FEVER).option("x") is None
 
 
 def test_more_options_than_labels_are_refused() -> None:
@@ -188,3 +190,23 @@ def test_own_words_stand_for_labels() -> None:
 def test_words_that_stand_for_no_label_are_quoted(text: str) -> None:
     with pytest.raises(UsageError, match=re.escape(text[:4]) if text != "true" else "true"):
         read_labels(text)
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("The trial lowered it.\n**B) a statin**", "B"),
+        ("The trial lowered it.\nA statin.", "B"),
+        ("**A** was not tried.\nThe answer is (B): a statin", "B"),
+        ("Aspirin was not tried.\nAnswer: option C. -5 mg", "C"),
+        ("The trial lowered it.\n5 mg", None),
+        ("A) a statin", None),
+        ("It is a statin or aspirin", None),
+        ("A) aspirin\nB) a statin", None),
+    ],
+)
+def test_an_option_may_be_named_by_its_text(reply: str, letter: str | None) -> None:  # T28
+    task = AnswerClaim(claim=Claim(text="Which?", options=("aspirin", "a statin", "-5 mg"), labels=OPTIONS))
+    assert task.label_of(reply) == letter
+    if letter:
+        assert task.chosen(reply.splitlines()[-1]) == letter

@@ -164,8 +164,11 @@ class LabelSet(Frozen):
     def first_substring(self, text: str) -> str | None:
         """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program.
 
-        An occurrence within another label's name does not count: NOT_SUPPORTED does not contain SUPPORTED.
+        An occurrence within another label's name does not count: NOT_SUPPORTED does not contain SUPPORTED. Free text,
+        which that program does not have, is the last line.
         """
+        if self.free_text:
+            return self.parse(text)
         for name in self.names:
             rest = text
             for longer in self.names:
@@ -394,6 +397,16 @@ class Claim(Frozen):
             return labels
         return LabelSet(name=labels.name, labels=labels.labels[:count], in_prose=labels.in_prose)
 
+    def option(self, line: str) -> str | None:
+        """The letter of the option whose text a line is, alone or after its letter; None for any other line."""
+        said = _one_line(line)
+        for label, text in zip(self.labels.labels, self.options, strict=False):
+            marked = rf"(?:\(?{label.name.casefold()} ?[).:,]* )?{re.escape(_one_line(text))}"
+            named = rf"(?:(?:the )?(?:final |correct )?answer(?: is)?:? )?(?:option )?{marked}"
+            if label.meaning is Meaning.OPTION and re.fullmatch(named, said):
+                return label.name
+        return None
+
     @model_validator(mode="after")
     def _answerable(self) -> Claim:
         if self.only_in_time and self.as_of is None:
@@ -402,6 +415,10 @@ class Claim(Frozen):
         if options > labels:
             raise ValueError(f"{options} options, but {self.labels.name!r} has {labels} labels")
         return self
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\s*_`]+", " ", text).strip(" .").casefold()
 
 
 def with_strict_as_of(claims: Iterable[Claim]) -> list[Claim]:

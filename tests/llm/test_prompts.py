@@ -28,8 +28,10 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
 from redargue.tasks.base import Task, every_task
+from redargue.tasks.judge import JudgeDebate, MeanScore
 from redargue.tasks.template import Template
 from redargue.tasks.untrusted import UNTRUSTED
+from redargue.verdicts import Metric
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool
 from support.loopback import Ask, Behaviour, Loopback
@@ -364,13 +366,24 @@ def test_the_printed_prompts_of_tool_mad_have_the_papers_slots_in_its_order() ->
     """Figures 4 to 6 of the journal version, and the answer of round 1, which has no other debater to read."""
     printed = read_prompts(Path("printed:tool-mad"))
     assert printed is not None
-    slots = {name: list(Template(text).slots) for name, text in printed.texts.items()}
+    slots = {name: re.findall(r"\{(\w+)\}", text) for name, text in printed.texts.items()}  # without guards
     assert slots["RewriteQuery"] == ["tool", "about", "others", "used", "claim"]
     assert slots["AnswerClaim"] == ["label_rules", "labels", "claim", "others", "document"]
     assert slots["JudgeDebate"] == ["label_rules", "history", "scores", "claim"]
     later = examples("paper")["AnswerClaim"]
     first = later.model_copy(update={"others": ()})
     assert [("Other debaters" in (printed.fill(task) or ("", ""))[1]) for task in (first, later)] == [False, True]
+
+
+@pytest.mark.parametrize("metric", [Metric.FAITHFULNESS, Metric.CONSISTENCY, None])
+def test_the_printed_judge_is_told_of_the_scores_that_it_is_shown(metric: Metric | None) -> None:
+    printed = read_prompts(Path("printed:tool-mad"))
+    assert printed is not None
+    scores = (MeanScore(agent="corpus", metric=metric, value=0.5),) if metric else ()
+    _, words = printed.fill(JudgeDebate(claim=CLAIM, profile="paper", history=(), scores=scores)) or ("", "")
+    named = {each for each in (Metric.FAITHFULNESS, Metric.CONSISTENCY) if f"The {each} score measures" in words}
+    assert named == ({metric} if metric else set())
+    assert ("these scores" in words) == bool(scores)
 
 
 def test_the_printed_prompts_of_mermaid_are_system_messages_with_the_papers_slots_in_its_order() -> None:

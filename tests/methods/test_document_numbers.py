@@ -89,6 +89,18 @@ async def test_a_document_has_one_number_in_every_prompt_of_tool_mad() -> None:
         assert numbers_in(task for task in asked if isinstance(task, kind))["Page D"] == {4}
 
 
+async def test_the_judge_reads_one_text_at_two_addresses_under_the_debaters_numbers() -> None:
+    mirror = A.model_copy(update={"document": "mirror-of-page-A"})
+    tools = {"corpus": ShelfTool("corpus", A, B), "keywords": ShelfTool("keywords", mirror, C)}
+    sides = {"corpus": answer("SUPPORTS", A.text), "keywords": answer("REFUTES", C.text)}
+    parts = script(AnswerClaim=lambda task, call: sides[call.agent])
+    verdict, run = await debate(parts, tools=tools, rounds=1)
+    assert (verdict.error, verdict.decided_by) == (None, "judge")
+    (judged,) = [task for task, _ in run.backend.calls if isinstance(task, JudgeDebate)]  # type: ignore[attr-defined]
+    assert numbers_in([judged]) == {"Page A": {1, 3}, "Page B": {2}, "Page C": {4}}
+    assert [f"read {read}" in judged.prompt_text() for read in ("[1], [2]", "[3], [4]")] == [True, True]
+
+
 async def test_prompts_of_the_paper_have_no_numbers() -> None:
     tools = {"corpus": ShelfTool("corpus", A, B), "keywords": ShelfTool("keywords", C, B, D)}
     sides = {"corpus": answer("SUPPORTS", A.text), "keywords": answer("REFUTES", C.text)}

@@ -5,10 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lxml import html  # type: ignore[import-untyped]
 
 from redargue.claims import Claim
-from redargue.events import Answered, ClaimEnded, ClaimStarted, Event, Judged, Refereed, Spoke, Stepped
+from redargue.events import (
+    Answered,
+    ClaimEnded,
+    ClaimStarted,
+    Event,
+    Judged,
+    Refereed,
+    RoundEnded,
+    Spoke,
+    StageEnded,
+    Stepped,
+)
 from redargue.reports.render import render
 from redargue.verdicts import Verdict
 from support.reported import N, R, S, bench_of, run_of, written
@@ -76,3 +88,26 @@ def test_a_final_answer_of_an_executor_is_shown_in_plain_words(tmp_path: Path) -
     page = teams(tmp_path, Stepped(agent="executor", round=1, answer=R), Judged(text="", label=None))
     answers = [" ".join(line.text_content().split()) for line in page.xpath("//p[b]")]
     assert {"answers: Refuted", "decides: no answer"} <= set(answers)
+
+
+@pytest.mark.parametrize(("documents", "said"), [(0, "All agree."), (1, "All agree, and quote 1 document.")])
+def test_an_accepted_round_says_nothing_of_scores_that_nobody_computed(
+    tmp_path: Path, documents: int, said: str
+) -> None:
+    agreed = RoundEnded(round=1, labels=(S, S), agreed=True, accepted=True, documents=documents)
+    said_so = [Answered(agent=agent, round=1, text="because", label=S) for agent in ("corpus", "keywords")]
+    (end,) = teams(tmp_path, *said_so, agreed, method="tool-mad").xpath("//p[@class='end']")
+    assert end.text_content() == said
+
+
+def test_a_stage_is_shown_with_its_label_in_plain_words(tmp_path: Path) -> None:
+    held: dict[str, Any] = {
+        "number": 1,
+        "of": 2,
+        "may_decide": False,
+        "stopped": False,
+        "why": ("no evidence was found",),
+    }
+    stage = StageEnded(stage="reader", label=S, **held)
+    (shown,) = teams(tmp_path, stage, method="cascade").xpath("//ol[@class='stages']/li")
+    assert shown.text_content() == "reader: Supported, 0 calls so far; continues: no evidence was found."

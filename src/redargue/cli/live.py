@@ -92,7 +92,7 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
         case events.Scored():
             score = event.score
             value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
-            return f"scores: {score.metric} {value}"
+            return f"scores: {score.metric.replace('_', ' ')} {value}"
         case events.Spoke():
             return f"says: {printable(event.text)[:300]}"
         case events.Refereed():
@@ -243,7 +243,8 @@ class Viewer:
     ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._output, self._named = claims, output, named
-        for note in () if output.quiet else (verifier.method.note(), _what_is_searched(verifier)):
+        method = verifier.method
+        for note in () if output.quiet else (method.kind.note_for(method.settings), _what_is_searched(verifier)):
             if note:
                 self._console.print(Text(note), soft_wrap=True)
         self._animated = self._console.is_terminal and not output.quiet

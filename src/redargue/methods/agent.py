@@ -111,12 +111,13 @@ class Agent:
             self._read.setdefault(passage.content, passage)
         return passages
 
-    def search_failed(self, query: str) -> bool:
-        """Whether the agent's last search with this query failed."""
+    @property
+    def search_failed(self) -> bool:
+        """Whether the agent's last search failed."""
         searches = (
             event
             for event in reversed(self.run.events)
-            if isinstance(event, EvidenceFound | EvidenceMissing) and event.agent == self.name and event.query == query
+            if isinstance(event, EvidenceFound | EvidenceMissing) and event.agent == self.name
         )
         return isinstance(next(searches, None), EvidenceMissing)
 

@@ -365,10 +365,6 @@ class Method:
             )
         return correct, incorrect
 
-    def require_two_sides(self) -> None:
-        """Raises a UsageError where the label set lacks a label for correct or for incorrect."""
-        self.two_sides()
-
     def side_label(self, *, supported: bool) -> str:
         """The claim's label for correct or for incorrect; raises as :meth:`two_sides`."""
         correct, incorrect = self.two_sides()
@@ -419,10 +415,6 @@ class ConfiguredMethod:
 
     def limits(self, stability: Stability) -> Mapping[Metric, float]:
         return self.kind.limits(self.settings, stability)
-
-    def note(self) -> str:
-        """What is said before its verdicts on the terminal; empty for nothing."""
-        return self.kind.note_for(self.settings)
 
     def for_claim(self, claim: Claim, run: Run) -> Method:
         return self.kind(self.settings, claim, run)

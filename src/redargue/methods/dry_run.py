@@ -207,7 +207,7 @@ async def _verified(
     memory = MadeUpMemory(names[0] if names else "", knows=course.recalls)
     run = Run(
         _Backend(course, counted, seen),
-        {name: _Tool(name, tools[name].about if name in tools else "", counted) for name in names},
+        {name: _Tool(name, tools[name].about if name in tools else "", counted, course.shelf) for name in names},
         clock=_Still(),
         actions={name: MadeUpAction(_Tool(name, about, counted), parameters) for name, about, parameters in actions},
         memory=memory,
@@ -258,8 +258,8 @@ class _Backend(MadeUpBackend):
 class _Tool(MadeUpTool):
     """Counts the searches; each takes its time."""
 
-    def __init__(self, name: str, about: str, counted: DryRun) -> None:
-        super().__init__(name, about)
+    def __init__(self, name: str, about: str, counted: DryRun, shelf: str = "") -> None:
+        super().__init__(name, about, shelf=shelf)
         self._counted = counted
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:

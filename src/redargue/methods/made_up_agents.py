@@ -59,20 +59,20 @@ def quotation(number: int) -> str:
 
 
 class MadeUpTool:
-    """Finds other passages for every query."""
+    """Finds other passages for every query; the same as all tools on its ``shelf``, by default itself alone."""
 
     revision = ""
     online = False
 
-    def __init__(self, name: str, about: str = "") -> None:
-        self.name, self.about = name, about
+    def __init__(self, name: str, about: str = "", *, shelf: str = "") -> None:
+        self.name, self.about, self._shelf = name, about, shelf or name
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         return tuple(
             Passage(
                 title=f"(title {number})",
-                text=f"(passage {number} that {self.name} found for: {query})" + _SOURCE_TEXT * (number == 1),
-                document=f"{self.name} {query} {number}",
+                text=f"(passage {number} that {self._shelf} found for: {query})" + _SOURCE_TEXT * (number == 1),
+                document=f"{self._shelf} {query} {number}",
                 rank=number,
             )
             for number in range(1, min(k, MOST_FOUND) + 1)
@@ -137,6 +137,7 @@ class Course:
         similarity: of compared texts, in [0, 1].
         recalls: whether the evidence memory knows anything.
         makes_up: whether agents quote words that no passage has.
+        shelf: what all search tools search, if it is one thing; empty for a shelf of its own for each.
     """
 
     differing: float
@@ -146,6 +147,7 @@ class Course:
     similarity: float
     recalls: bool = False
     makes_up: bool = False
+    shelf: str = ""
 
 
 # The lowest cost: all agents agree, are sure, and answer without another step.
@@ -155,10 +157,10 @@ AGREES = Course(differing=0, refusing=0, searching=0, items=1, similarity=1.0)
 # relevance), and no two of them are the same (below every threshold of repetition).
 AGREES_LATER = Course(differing=1, refusing=1, searching=2, items=2, similarity=0.89)
 # The highest cost is that of one of three: agents that never agree, that agree and are never content, or that agree and
-# have no evidence. All always ask for more, so that only a method's own bounds end it.
+# have no evidence, because all tools find the same. All always ask for more, so that only a method's own bounds end it.
 DISAGREES = Course(differing=inf, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
 DOUBTS = Course(differing=0, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
-MAKES_UP = replace(DOUBTS, makes_up=True)
+MAKES_UP = replace(DOUBTS, makes_up=True, shelf="every tool")
 
 # Fields whose names say more than their types.
 _ALWAYS = {"relevant": True, "checkworthy": True, "settled": True, "keep": False, "noncommittal": False}

@@ -153,7 +153,10 @@ class LabelledTask(Task[Answer]):
     label_reading: LabelReading = "last_line"
 
     def label_of(self, text: str) -> str | None:
-        labels = self.claim.labels
+        labels, ends = self.claim.labels, text.strip().splitlines()[-2:]
+        options = list(map(self.claim.option, ends))  # two in a row are the list of options
+        if self.label_reading == "last_line" and any(options[-1:]) and not any(options[:-1]):
+            return options[-1]
         read = {
             "last_line": labels.parse,
             "first_inside": labels.first_substring,
@@ -178,7 +181,7 @@ class LabelledTask(Task[Answer]):
 
     def chosen(self, word: str) -> str | None:
         """Returns the label that one of the possible answers means; None for any other text."""
-        return self.claim.labels.single(word)
+        return self.claim.option(word) or self.claim.labels.single(word)
 
     def reply_type(self) -> type[Frozen]:
         reply = _REPLIES[self.answer_fields]

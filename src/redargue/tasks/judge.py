@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RecordError
-from redargue.evidence import Passage, distinct_passages
+from redargue.evidence import Passage
 from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask
 from redargue.tasks.base import lines
 from redargue.tasks.sections import (
@@ -125,9 +125,12 @@ class JudgeDebate(LabelledTask):
         )
 
     def _debate(self) -> str:
-        """Every document once, then the answers, and how the last round ended."""
+        """Every document once, then the answers, and how the last round ended.
+
+        Documents with the same text stay apart: debaters read them under numbers of their own.
+        """
         read = (passage for turn in self.history for passage in turn.passages)
-        shown = distinct_passages(read)
+        shown = tuple({(document_key(passage), passage.content): passage for passage in read}.values())
         found = f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found."
         numbers, answers = document_numbers(shown), []
         first: dict[tuple[str, str], int] = {}  # round in which a debater first gave an answer
@@ -173,9 +176,9 @@ class JudgeDebate(LabelledTask):
         if not self.history:
             return ""
         last = [turn for turn in self.history if turn.round == self.history[-1].round]
-        label, *others = {turn.answer.label for turn in last}
-        if label is not None and not others:
-            agreed = f"In the last round all debaters answered {self._shown(label)}."
+        labels = {turn.answer.label for turn in last}
+        if self.objections or (len(labels) == 1 and None not in labels):  # free text may agree in other words
+            agreed = f"In the last round all debaters answered {self._shown(last[0].answer.label)}."
             why = "; ".join(self.objections) or "every debate is judged"
             return f"{agreed} Their agreement does not decide: {why}."
         answered = (f"{self._named(turn.agent)}: {self._shown(turn.answer.label)}" for turn in last)

@@ -9,13 +9,16 @@ import pytest
 from redargue.claims import FREE_TEXT, Claim
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
+from redargue.llm.rendering import Renderer
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.methods.tool_mad.tasks import CheckConsensus, ConsensusReply
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim
-from support.debates import CLAIM, ShelfTool, debate, script
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.score import CheckStatements
+from support.debates import CLAIM, ShelfTool, checked, debate, script
 
 pytestmark = pytest.mark.anyio
 
@@ -47,11 +50,25 @@ async def test_free_text_answers_that_differ_go_on_to_the_judge() -> None:
     assert run.usage.by_agent["moderator"] == 3
 
 
+async def test_the_judge_reads_that_free_text_agreed_in_other_words() -> None:
+    lines = parts(ConsensusReply(agree=1, answer="1871")) | {CheckStatements: checked(0)}
+    _, run = await debate(lines, claim=QUESTION, rounds=1)
+    words = next(task for task, _ in run.backend.calls if isinstance(task, JudgeDebate)).prompt_text()  # type: ignore[attr-defined]
+    assert "all debaters answered <data>1871</data>. Their agreement does not decide: corpus: faithfulness" in words
+
+
 async def test_equal_free_text_needs_nobody_to_compare_it() -> None:
     lines = script(AnswerClaim=said("1871")) | {CheckConsensus: []}
     verdict, run = await debate(lines, claim=QUESTION)
     assert (verdict.label, verdict.decided_by) == ("1871", "consensus")
     assert "moderator" not in run.usage.by_agent
+
+
+def test_the_authors_reading_of_labels_reads_free_text() -> None:
+    task = AnswerClaim(claim=QUESTION, profile="paper", label_reading="first_inside")
+    assert Renderer().read(task, "It says so.\n**1871**", plain=True) == Answer(
+        text="It says so.\n**1871**", label="1871"
+    )
 
 
 async def test_labels_are_never_handed_to_a_moderator() -> None:

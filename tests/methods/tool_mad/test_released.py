@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redargue.claims import AVERITEC, FEVER, Claim, Label, LabelSet
-from redargue.errors import UsageError
+from redargue.errors import BadReply, UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import configure
 from redargue.methods.dry_run import costs
@@ -17,7 +17,7 @@ from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery
-from redargue.tasks.score import Similarities, Statements
+from redargue.tasks.score import CheckStatements, Similarities, Statements
 from redargue.verdicts import Metric
 from support.debates import CLAIM, Script, ShelfTool, answer, checked, debate, script
 
@@ -75,6 +75,11 @@ async def test_the_judge_does_not_see_the_last_round() -> None:  # TM-5
     _, run = await debate({**script(), **DISAGREE}, rounds=3, judge_sees_last_round=False)
     (task,) = tasks(run, JudgeDebate)
     assert {turn.round for turn in task.history} == {1, 2}
+    corpus = [answer("SUPPORTS"), answer("SUPPORTS"), answer("REFUTES")]
+    parts: Script = {**script(JudgeDebate=answer("REFUTES")), **DISAGREE, (AnswerClaim, "keywords"): corpus}
+    _, run = await debate(parts | {CheckStatements: checked(0)}, rounds=3, judge_sees_last_round=False)
+    (task,) = tasks(run, JudgeDebate)
+    assert "corpus: faithfulness 0.000 is not above 0.7" in task.objections  # why round 2 was not accepted
 
 
 async def test_an_undefined_score_passes_the_gate_and_takes_the_judges_mean_away() -> None:  # TM-4
@@ -121,6 +126,16 @@ async def test_answers_without_a_label_agree() -> None:  # TM-3
     assert [event.agreed for event in run.events if event.kind == "round_ended"] == [True]
 
 
+async def test_replies_that_cannot_be_read_agree_where_nothing_else_is_set() -> None:
+    unread = BadReply("its last line is not one of the labels", raw="I cannot say.")
+    parts = script(AnswerClaim=unread, JudgeDebate=unread)
+    verdict, _ = await debate(parts, profile="paper", empty_equals_empty=True)
+    assert (verdict.decided_by, verdict.label, verdict.reason) == ("consensus", None, "I cannot say.")
+    parts[AnswerClaim, "corpus"] = answer("SUPPORTS")
+    with pytest.raises(BadReply):  # the judge's: answers of which one alone has a label do not agree
+        await debate(parts, profile="paper", rounds=1, empty_equals_empty=True)
+
+
 @pytest.mark.parametrize(("alert", "told"), [("off", set()), ("first", {"corpus"}), ("all", {"corpus", "keywords"})])
 async def test_a_low_score_is_told_to_those_who_agreed(alert: str, told: set[str]) -> None:  # TM-7
     _, run = await debate(script(CheckStatements=checked(0, 0)), rounds=2, low_score_alert=alert)
@@ -159,6 +174,11 @@ async def test_an_unread_judgement_is_conflicting_where_a_set_has_that() -> None
     }
     verdict, _ = await debate(parts, claim=claim, rounds=1, unread_is_conflicting=True)
     assert verdict.label == "Conflicting Evidence/Cherrypicking"
+    parts[JudgeDebate] = BadReply("its last line is not one of the labels", raw="Hard to say.")
+    verdict, _ = await debate(parts, claim=claim, rounds=1, unread_is_conflicting=True)
+    assert (verdict.label, verdict.reason) == ("Conflicting Evidence/Cherrypicking", "Hard to say.")
+    with pytest.raises(BadReply):
+        await debate(parts, claim=claim, rounds=1)
     verdict, _ = await debate({**script(JudgeDebate=answer(None)), **DISAGREE}, rounds=1, unread_is_conflicting=True)
     assert verdict.label is None
 

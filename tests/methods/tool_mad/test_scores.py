@@ -7,14 +7,20 @@ empty.
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from redargue.backends import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
+from redargue.errors import BadReply
+from redargue.events import CallFinished
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
 from redargue.methods.tool_mad.tasks import Noncommittal, relevance
 from redargue.run import Run
+from redargue.tasks.base import Out, Task
 from redargue.tasks.score import (
     CheckStatements,
     CompareTexts,
@@ -124,6 +130,27 @@ async def test_three_requests_and_one_request_score_alike() -> None:
         calls.append(run.usage.calls)
     assert values == [0.6, 0.6]
     assert calls == [1, 3]
+
+
+async def test_a_question_that_cannot_be_read_does_not_cancel_the_others() -> None:
+    """A record would have them or not, as their times happened to be, and a replay would ask for them."""
+
+    class Slow(ScriptedBackend):
+        async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+            if isinstance(task, WriteQuestion) and task.sample:
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+            return await super().perform(task, call)
+
+    def ask(task: WriteQuestion, call: Call) -> Question:
+        if not task.sample:
+            raise BadReply("no question", raw="?")
+        return Question(question="q", noncommittal=0)
+
+    run = Run(Slow({WriteQuestion: ask}), clock=CLOCK)
+    score = await relevance(Agent("a", run), "q", "an answer", asked="requests")
+    assert (score.value, "no question" in score.undefined) == (None, True)
+    assert sum(isinstance(event, CallFinished) for event in run.events) == 2
 
 
 async def test_the_question_writer_is_shown_the_response_alone_and_the_checker_the_joined_documents() -> None:

@@ -11,11 +11,13 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, Claim
 from redargue.events import RoundEnded, TurnKept
 from redargue.evidence import Passage
+from redargue.methods.base import configure
+from redargue.methods.dry_run import costs
 from redargue.methods.tool_mad.algorithm import NOT_LOOKED_AGAIN
 from redargue.methods.tool_mad.tasks import AnswerCheck, ScoreAnswer
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.judge import JudgeDebate
-from redargue.tasks.query import WriteQuery
+from redargue.tasks.query import Query, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Verdict
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, checked, script
@@ -233,6 +235,50 @@ async def test_a_shared_answer_is_no_opponent_and_the_judge_reads_whose_it_is() 
     }
 
 
+async def test_a_shared_reading_that_nothing_could_move_is_not_held_again() -> None:
+    tools: dict[str, ShelfTool] = {name: Reordered(name) for name in ("corpus", "keywords")}
+    parts = script(ScoreAnswer=low(), RewriteQuery=Query(kept=True))
+    verdict, ended, _ = await held(parts, tools=tools, stable_by="scores", rounds=5)
+    assert [(event.round, event.not_held) for event in ended] == [(1, 0), (2, 0), (3, 2)]
+    assert verdict.decided_by == "judge"
+
+
+@pytest.mark.parametrize("order", ["simultaneous", "sequential"])
+async def test_what_one_reading_lacks_is_said_once_and_no_debater_hears_itself(order: str) -> None:
+    tools: dict[str, ShelfTool] = {name: Reordered(name) for name in ("corpus", "keywords")}
+    parts = script(ScoreAnswer=low(), RewriteQuery=Query(kept=True))
+    _, ended, backend = await held(parts, tools=tools, stable_by="scores", order=order, rounds=2)
+    assert ended[0].why == ("corpus: faithfulness 0.000 is not above 0.7",)
+    rewriting = [task for task, _ in backend.calls if isinstance(task, RewriteQuery)]
+    assert rewriting
+    assert all(task.others == () for task in rewriting)
+
+
 async def test_passages_of_documents_without_a_name_are_never_one_reading() -> None:
     _, kept, backend = await heard({name: ShelfTool(name) for name in ("corpus", "keywords")})
     assert (kept, asked(backend)) == ([], {"AnswerClaim": 2})
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+async def test_the_highest_cost_is_that_of_debaters_that_first_find_the_same_and_never_agree(rounds: int) -> None:
+    more = [Passage(text=f"Page {number} of the log at Cape Ansel.", document=f"p{number}") for number in range(9)]
+    pages = iter(more)
+
+    class OfOneStore(Reordered):
+        async def search(self, query: str, k: int, *, search: Any) -> tuple[Passage, ...]:
+            found = await super().search(query, k, search=search)
+            return found if query == CLAIM.text else (next(pages),)
+
+    turns = iter(range(9))
+
+    def disagree(task: AnswerClaim, call: Any) -> Any:
+        return answer("SUPPORTS" if call.agent == "corpus" else "REFUTES", f"Nobody said {next(turns)} of this.")
+
+    parts = script(AnswerClaim=disagree, WriteQuery=Query(text="the log"))
+    tools: dict[str, ShelfTool] = {name: OfOneStore(name) for name in ("corpus", "keywords")}
+    verdict, _, _ = await held(parts, tools=tools, rounds=rounds)
+    high = costs(configure("tool-mad", "hardened", {"rounds": rounds})).high
+    assert verdict.decided_by == "judge"
+    counted = {name: count for name, count in verdict.usage.by_task.items() if name != "CompareTexts"}
+    assert counted == {name: count for name, count in high.calls.items() if name != "CompareTexts"}
+    assert verdict.usage.searches == high.searches.total()

@@ -161,6 +161,9 @@ async def test_a_kept_query_whose_search_failed_is_asked_again() -> None:
     assert tools["corpus"].queries == ["first query"]
     assert tools["keywords"].queries == ["first query"] * 3
     assert [event.tool for event in run.events if event.kind == "evidence_kept"] == ["corpus"] * 2
+    tools["keywords"].queries.clear()
+    await debate(parts, rounds=3, tools=tools, summarised=("keywords",))  # searched with the query's keywords
+    assert tools["keywords"].queries == ["lighthouse Ansel"] * 3
 
 
 async def test_without_query_formulation_the_claim_is_the_query() -> None:

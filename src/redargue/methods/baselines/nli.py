@@ -54,7 +54,7 @@ class Nli(Method, name="nli", settings=NliSettings):
     settings: NliSettings
 
     async def check(self, claim: Claim, reader: Agent) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         passages = await reader.search(claim.text, self.settings.top_k, round_=1)
         label, text = claim.labels.named(Meaning.NOT_ENOUGH), "no evidence was found"
         quotes: tuple[Quote, ...] = ()

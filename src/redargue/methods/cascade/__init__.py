@@ -240,13 +240,25 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         self.passages: tuple[Passage, ...] = ()
         for number, stage in enumerate(self.settings.stages, 1):
             held = await self.hold(stage, reader)
-            last = number == len(self.settings.stages)
-            doubts = () if last else self.doubts(held)
-            stopped = last or (self.is_certain(held, number) and not doubts)
-            self.report(number, held, doubts, stopped=stopped)
+            doubts = self.doubts(held) if number < len(self.settings.stages) else ()
+            stopped, why = self.decide(number, held, doubts)
+            self.run.emit(
+                StageEnded(
+                    stage=stage,
+                    number=number,
+                    of=len(self.settings.stages),
+                    label=held.verdict.label,
+                    score=held.score,
+                    threshold=self.threshold(number),
+                    may_decide=not doubts,
+                    stopped=stopped,
+                    why=why,
+                    usage=self.run.usage,
+                )
+            )
             if stopped:
                 break
-        return self.conclude(stage, held)
+        return self.conclude(stage, held, why)
 
     async def hold(self, stage: Stage, reader: Agent) -> StageResult:
         if stage == DEBATE:
@@ -287,10 +299,6 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             score = read.probabilities.get(answer.label)
         return StageResult(self.verdict_of(answer), score)
 
-    def is_certain(self, held: StageResult, number: int) -> bool:
-        threshold = self.threshold(number)
-        return threshold == 0 or (threshold is not None and held.score is not None and held.score >= threshold)
-
     def threshold(self, number: int) -> float | None:
         return self.settings.chosen[number - 1] if number < len(self.settings.stages) else None
 
@@ -317,48 +325,31 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             why.append(f"{counted(sources, 'source')} of at least {least} quoted")
         return tuple(why)
 
-    def report(self, number: int, held: StageResult, doubts: tuple[str, ...], *, stopped: bool) -> None:
-        stages = self.settings.stages
-        self.run.emit(
-            StageEnded(
-                stage=stages[number - 1],
-                number=number,
-                of=len(stages),
-                label=held.verdict.label,
-                score=held.score,
-                threshold=self.threshold(number),
-                may_decide=not doubts,
-                stopped=stopped,
-                why=self.why(number, held, doubts),
-                usage=self.run.usage,
-            )
-        )
-
-    def why(self, number: int, held: StageResult, doubts: tuple[str, ...]) -> tuple[str, ...]:
-        """Why the cascade stops at a stage or continues."""
+    def decide(self, number: int, held: StageResult, doubts: tuple[str, ...]) -> tuple[bool, tuple[str, ...]]:
+        """Whether the cascade stops at a stage, and why it does or does not."""
         if number == len(self.settings.stages):
-            return ("last stage",)
+            return True, ("last stage",)
         threshold = self.threshold(number)
         sided = side_of(self.claim.labels, held.verdict.label) is not Side.CONTEXT
         if threshold == 0:
             located = "it is for or against the claim, and its quotations are located"
-            return doubts or (located if sided else "no confidence is asked of this stage",)
+            return not doubts, doubts or (located if sided else "no confidence is asked of this stage",)
         if held.score is None:
-            return (*doubts, "no calibrated confidence")
+            return False, (*doubts, "no calibrated confidence")
         confidence = f"confidence {rounded_down(held.score):.2f}"
         if threshold is None:
-            return (*doubts, f"{confidence}; this stage never stops")
+            return False, (*doubts, f"{confidence}; this stage never stops")
         if held.score < threshold:
-            return (*doubts, f"{confidence} is below {threshold:g}")
-        return doubts or (f"{confidence} reaches {threshold:g}", *(("quotations on one side only",) if sided else ()))
+            return False, (*doubts, f"{confidence} is below {threshold:g}")
+        reached = f"{confidence} reaches {threshold:g}", *(("quotations on one side only",) if sided else ())
+        return not doubts, doubts or reached
 
-    def conclude(self, stage: Stage, held: StageResult) -> Verdict:
+    def conclude(self, stage: Stage, held: StageResult, why: tuple[str, ...]) -> Verdict:
         """The stage's verdict, with every stage's quotations."""
         if stage == DEBATE:
             quotes = distinct([*held.verdict.quotes, *self.quotes])
             return held.verdict.model_copy(update={"quotes": quotes})
-        stopped = next(event for event in reversed(self.run.events) if isinstance(event, StageEnded))
-        reason = f"Decided by the {stage}: {'; '.join(stopped.why)}.\n{held.verdict.reason}"
+        reason = f"Decided by the {stage}: {'; '.join(why)}.\n{held.verdict.reason}"
         return held.verdict.model_copy(update={"decided_by": stage, "reason": reason})
 
     @classmethod

@@ -167,7 +167,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         return super().layout(settings)._replace(chained=True)
 
     async def check(self, claim: Claim, searcher: Agent) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         queries = await self.write_queries(searcher)
         snippets = self.settings.snippets
         self.evidence = await gather_documents(self, searcher, queries, snippets, MARKOV_QUERIES)

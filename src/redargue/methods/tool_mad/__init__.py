@@ -8,14 +8,17 @@ debater's documents that can carry a verdict. The algorithm is in
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
+from typing import Any, cast
 
 from redargue.claims import Meaning
+from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.tool_mad.algorithm import Agreement, Algorithm1
 from redargue.methods.tool_mad.settings import ToolMadSettings
-from redargue.tasks.answer import Answer
-from redargue.tasks.judge import Turn
+from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.base import Out, Task
+from redargue.tasks.judge import JudgeDebate, Turn
 from redargue.verdicts import Score
 
 
@@ -25,34 +28,34 @@ class ToolMad(Algorithm1, name="tool-mad", settings=ToolMadSettings):
     With the default settings it is the paper's algorithm.
     """
 
+    async def ask(self, agent: Agent, kind: Callable[..., Task[Out]], /, *, round_: int = 0, **fields: Any) -> Out:
+        """``empty_equals_empty``: an unreadable answer is one without a label (``T12``).
+
+        ``unread_is_conflicting``: an unreadable judgement gets the label for conflicting evidence (``T22``).
+        """
+        conflicting = self.claim.labels.named(Meaning.CONFLICTING) if self.settings.unread_is_conflicting else None
+        read: dict[object, bool] = {AnswerClaim: self.settings.empty_equals_empty, JudgeDebate: bool(conflicting)}
+        try:
+            answer = await super().ask(agent, kind, round_=round_, **fields)
+        except BadReply as error:
+            if not read.get(kind):
+                raise
+            answer = cast(Out, Answer(text=error.raw, label=None))
+        if kind is JudgeDebate and conflicting and isinstance(answer, Answer) and answer.label is None:
+            return answer.model_copy(update={"label": conflicting, "confidence": None})
+        return answer
+
     async def play_round(self, round_: int) -> tuple[Turn, ...]:
         """``order=sequential``: from the second round on, a debater hears those before it in this round (``T5``)."""
         if self.settings.order != "sequential" or not self.history:
             return await super().play_round(round_)
-        last = self.history[-1]
-        spoken: list[asyncio.Future[Turn]] = [asyncio.get_running_loop().create_future() for _ in self.debaters]
-
-        async def take_turn(place: int, debater: Agent) -> Turn:
-            turn = await self.take_turn_after(round_, debater, last, spoken[:place])
-            spoken[place].set_result(turn)
-            return turn
-
-        async with asyncio.TaskGroup() as group:
-            turns = [group.create_task(take_turn(place, debater)) for place, debater in enumerate(self.debaters)]
-        return tuple(turn.result() for turn in turns)
-
-    async def take_turn_after(
-        self, round_: int, debater: Agent, last: tuple[Turn, ...], before: list[asyncio.Future[Turn]]
-    ) -> Turn:
-        """A turn whose evidence is gathered from the last round's answers, and whose answer hears this round's."""
-        own = next((turn for turn in last if turn.agent == debater.name), None)
-        heard = {turn.agent: turn for turn in last if turn.agent != debater.name}
-        evidence = await self.gather_evidence(round_, debater, own, self.heard(heard.values()))
-        for speaking in before:
-            turn = await speaking
-            heard[turn.agent] = turn
-        evidence = self.numbered({debater: evidence}, [turn.result() for turn in before])[debater]
-        return await self.respond(round_, debater, evidence, self.heard(heard.values()), own)
+        last = {turn.agent: turn for turn in self.history[-1]}
+        found = self.numbered(await self.gather(round_, last))
+        spoken: list[Turn] = []
+        for debater in self.debaters:
+            others = self.heard_by(debater.name, last | {turn.agent: turn for turn in spoken})
+            spoken.append(await self.respond(round_, debater, found[debater], others, last.get(debater.name)))
+        return tuple(spoken)
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
         """``empty_equals_empty``: answers without a label agree (``T12``)."""
@@ -73,7 +76,7 @@ class ToolMad(Algorithm1, name="tool-mad", settings=ToolMadSettings):
         if self.settings.low_score_alert == "off":
             return scores
         for turn in turns:
-            low = tuple(score.metric for score in scores if score.agent == turn.agent and not self.is_stable(score))
+            low = tuple(score.metric for score in scores if score.agent == turn.reader and not self.is_stable(score))
             if low and (self.settings.low_score_alert == "all" or not self.alerts):
                 self.alerts[turn.agent] = low
         return scores
@@ -83,15 +86,8 @@ class ToolMad(Algorithm1, name="tool-mad", settings=ToolMadSettings):
         rounds = super().judged_rounds()
         return rounds if self.settings.judge_sees_last_round else rounds[:-1]
 
-    def read_judgement(self, judgement: Answer) -> Answer:
-        """``unread_is_conflicting``: an unreadable judgement gets the label for conflicting evidence (``T22``)."""
-        conflicting = self.claim.labels.named(Meaning.CONFLICTING)
-        if judgement.label is None and self.settings.unread_is_conflicting and conflicting:
-            return judgement.model_copy(update={"label": conflicting, "confidence": None})
-        return judgement
-
     def mean(self, values: list[float]) -> float | None:
         """``judge_divisor=three`` divides the sum by three; one undefined score leaves no mean (``T3``, ``T13``)."""
-        if not values or (self.settings.undefined_passes and len(values) < len(self.history)):
+        if not values or (self.settings.undefined_passes and len(values) < self.settings.rounds):
             return None
         return sum(values) / (len(values) if self.settings.judge_divisor == "rounds" else 3)

@@ -1,4 +1,4 @@
-"""Algorithm 1 of Tool-MAD (Jeong et al., arXiv 2601.04742); deviations from it are in ``method.py``."""
+"""Algorithm 1 of Tool-MAD (Jeong et al., arXiv 2601.04742); deviations from it are in ``__init__.py``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from redargue.methods.faithfulness import faithfulness, reasoning_of, without_qu
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, TOOL_MAD_PROFILES, ToolMadSettings
 from redargue.methods.tool_mad.tasks import (
     CheckConsensus,
+    Evasive,
     ScoreAnswer,
     SummariseAbstract,
     WriteKeywords,
@@ -33,32 +34,6 @@ from redargue.tasks.judge import JudgeDebate, MeanScore, Turn, mean_confidence
 from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
 from redargue.tasks.sections import document_key, document_numbers, numbers_of, sourced
 from redargue.verdicts import Metric, Score, Verdict
-
-PassagesByTurn = Mapping[tuple[int, str], tuple[Passage, ...]]  # by round and agent
-
-
-def answers_of(turns: Iterable[Turn], documents: PassagesByTurn | None = None) -> tuple[OtherAnswer, ...]:
-    """The answers, with ``documents`` also the quotations that were found in them, and their sources."""
-    return tuple(_heard(turn, documents) for turn in turns)
-
-
-def _heard(turn: Turn, documents: PassagesByTurn | None) -> OtherAnswer:
-    found = _found(turn, documents.get((turn.round, turn.agent), ())) if documents is not None else ()
-    return OtherAnswer(agent=turn.agent, text=turn.answer.text, found=found)
-
-
-def _found(turn: Turn, passages: tuple[Passage, ...]) -> tuple[str, ...]:
-    read: dict[str, Passage] = {}
-    for passage, shown_as in zip(passages, turn.passages, strict=False):
-        read.setdefault(passage.sha256, shown_as)  # a quotation is of the first of equal texts
-    quotes = chain.from_iterable(find_quotes(text, passages) for text in turn.answer.quotes)
-    shown = (
-        f"[{turn.numbered[document_key(read[quote.passage])]}] {sourced(quote.text, quote.source)}"
-        for quote in quotes
-        if quote.source is not None
-    )
-    return tuple(dict.fromkeys(shown))
-
 
 NOT_LOOKED_AGAIN = "what is missing was searched for once"
 
@@ -114,7 +89,7 @@ class Algorithm1(Method):
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
         self.documents = {(turn.round, turn.agent): turn.passages for turn in self.opening}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
-        self.objections = self.objected
+        self.objections = {turn.round: self.objected for turn in self.opening}
         self.kept: set[tuple[int, str]] = set()
         self.not_held = 0
         try:
@@ -142,31 +117,32 @@ class Algorithm1(Method):
     async def play_round(self, round_: int) -> tuple[Turn, ...]:
         """All debaters' turns, concurrently, each from the last round's answers (Eq. 6): query, retrieve, respond."""
         last = {turn.agent: turn for turn in self.history[-1]} if self.history else {}
-        others = {debater.name: self.heard_by(debater.name, last) for debater in self.debaters}
-        gathering = (
-            self.gather_evidence(round_, each, last.get(each.name), others[each.name]) for each in self.debaters
-        )
-        found = dict(zip(self.debaters, await gather_or_cancel(gathering), strict=True))
+        found = await self.gather(round_, last)
         readers = await self.readers(round_, found)
         found = self.numbered(found)
         answering = (
-            self.take_turn(round_, each, found[each], others[each.name], last.get(each.name))
+            self.take_turn(round_, each, found[each], self.heard_by(each.name, last), last.get(each.name))
             for each in dict.fromkeys(readers.values())
         )
         turns = {turn.agent: turn for turn in await gather_or_cancel(answering)}
         return tuple(self.share(turns[reader.name], each) for each, reader in readers.items())
 
-    def numbered(self, found: Mapping[Agent, Evidence], before: Iterable[Turn] = ()) -> dict[Agent, Evidence]:
+    async def gather(self, round_: int, last: Mapping[str, Turn]) -> dict[Agent, Evidence]:
+        """All debaters' queries and documents, concurrently, each from the others' answers of the last round."""
+        gathering = (
+            self.gather_evidence(round_, each, last.get(each.name), self.heard_by(each.name, last))
+            for each in self.debaters
+        )
+        return dict(zip(self.debaters, await gather_or_cancel(gathering), strict=True))
+
+    def numbered(self, found: Mapping[Agent, Evidence]) -> dict[Agent, Evidence]:
         """The evidence of a round with the numbers of its documents, which hold for every agent and round (hardened).
 
         A document's number is its place in the debate: by round, and within a round by debater.
-
-        Args:
-            before: turns of this round, whose documents have numbers.
         """
         if not self.hardened:
             return dict(found)
-        read = [turn.passages for turn in (*chain.from_iterable(self.history), *before)]
+        read = [turn.passages for turn in chain.from_iterable(self.history)]
         known = document_numbers(chain(*read, *(evidence.passages for evidence in found.values())))
         return {
             debater: evidence._replace(numbers=numbers_of(evidence.passages, known))
@@ -182,8 +158,9 @@ class Algorithm1(Method):
 
     def heard_by(self, name: str, turns: Mapping[str, Turn]) -> tuple[OtherAnswer, ...]:
         """The others' answers; one that counts for this debater too is its own."""
-        reader = turns[name].reader if name in turns else name
-        return self.heard(turn for turn in turns.values() if turn.agent != name and turn.reader != reader)
+        own = turns.get(name)
+        read = (own.round, own.reader) if own else ()
+        return self.heard(turn for turn in turns.values() if turn.agent != name and (turn.round, turn.reader) != read)
 
     async def readers(self, round_: int, found: dict[Agent, Evidence]) -> dict[Agent, Agent]:
         """Who reads for each debater: itself, or one before it whose tool has found the same passages.
@@ -223,7 +200,22 @@ class Algorithm1(Method):
 
     def heard(self, turns: Iterable[Turn]) -> tuple[OtherAnswer, ...]:
         """Answers as other debaters hear them; hardened: with their quotations that were found, and the sources."""
-        return answers_of(turns, self.documents if self.hardened else None)
+        found = self.found_in if self.hardened else lambda turn: ()
+        return tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text, found=found(turn)) for turn in turns)
+
+    def found_in(self, turn: Turn) -> tuple[str, ...]:
+        """The quotations of an answer that its documents contain, with their sources and their documents' numbers."""
+        passages = self.documents_of(turn)
+        read: dict[str, Passage] = {}
+        for passage, shown_as in zip(passages, turn.passages, strict=False):
+            read.setdefault(passage.sha256, shown_as)  # a quotation is of the first of equal texts
+        quotes = chain.from_iterable(find_quotes(text, passages) for text in turn.answer.quotes)
+        shown = (
+            f"[{turn.numbered[document_key(read[quote.passage])]}] {sourced(quote.text, quote.source)}"
+            for quote in quotes
+            if quote.source is not None
+        )
+        return tuple(dict.fromkeys(shown))
 
     def is_unchanged(self, own: Turn, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> bool:
         """Whether a debater would be asked what it answered in the last round: only its own answer is new."""
@@ -236,7 +228,7 @@ class Algorithm1(Method):
             return all(passage.sha256 in known for passage in evidence.passages)
         if own.round < 2:
             return False
-        before = self.heard(turn for turn in self.history[own.round - 2] if turn.agent != own.agent)
+        before = self.heard_by(own.agent, {turn.agent: turn for turn in self.history[own.round - 2]})
         return evidence.query == own.query and evidence.passages == own.passages and others == before
 
     def keep(self, round_: int, debater: Agent, own: Turn) -> Turn:
@@ -266,7 +258,7 @@ class Algorithm1(Method):
             return Evidence("", False, ())
         query, kept = await self.write_query(round_, debater, own, others, claim_first=claim_first)
         self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
-        if kept and own and not debater.search_failed(query):  # its documents are kept; the tool is not asked (T7)
+        if kept and own and not debater.search_failed:  # its documents are kept; the tool is not asked (T7)
             self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
             documents, passages = self.documents[own.round, debater.name], own.passages
         else:
@@ -322,7 +314,7 @@ class Algorithm1(Method):
         if self.hardened:
             more["found"] = own.titles
             more["own"] = without_quotations(own.answer.text)
-            more["quoted"] = self.heard((own,))[0].found
+            more["quoted"] = self.found_in(own)
         task = RewriteQuery(**dict(first), others=others, used=own.query, must_revise=must_revise, **more)
         query = await debater.perform(task, round_=round_)
         kept = query.kept or query.text == own.query
@@ -394,8 +386,8 @@ class Algorithm1(Method):
             return Agreement(False)
         if len(labels) == 1:
             return Agreement(True, turns[0].answer.label)
-        moderator, answers = self.agents[MODERATOR], answers_of(turns)
-        compared = await self.ask(moderator, CheckConsensus, round_=turns[0].round, answers=answers)
+        answers = tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in turns)
+        compared = await self.ask(self.agents[MODERATOR], CheckConsensus, round_=turns[0].round, answers=answers)
         return Agreement(True, compared.answer or turns[0].answer.label) if compared.agree else Agreement(False)
 
     async def why_open(self, turns: tuple[Turn, ...], agreement: Agreement) -> tuple[str, ...]:
@@ -411,7 +403,7 @@ class Algorithm1(Method):
                 return ungrounded
             if agreement.label == self.claim.labels.named(Meaning.NOT_ENOUGH):
                 return () if self.has_looked_again(turns) else (NOT_LOOKED_AGAIN,)
-            if all(map(self.is_quoted, readers)):
+            if all(self.has_evidence(turn.answer.quotes, self.documents_of(turn)) for turn in readers):
                 return ()
         scores = await self.gate_scores(turns)
         return (*(self.objection(score) for score in scores if not self.is_stable(score)), *ungrounded)
@@ -423,14 +415,12 @@ class Algorithm1(Method):
         """
         return turns[0].round > 1 or self.settings.rounds == 1 or not self.settings.query_formulation
 
-    def is_quoted(self, turn: Turn) -> bool:
-        return self.has_evidence(turn.answer.quotes, self.documents_of(turn))
-
     async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
         """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
         if self.settings.scoring != "on":
             return ()
-        return tuple(chain.from_iterable(await asyncio.gather(*map(self.start_scoring, turns))))
+        scoring = dict.fromkeys(map(self.start_scoring, turns))  # a shared answer is scored once
+        return tuple(chain.from_iterable(await asyncio.gather(*scoring)))
 
     def is_stable(self, score: Score) -> bool:
         """Whether a score is above its threshold; an undefined one is not (``T13``)."""
@@ -453,43 +443,38 @@ class Algorithm1(Method):
 
     async def judge(self) -> Verdict:
         """The judge reads the whole debate (``T4``) and each debater's mean scores (Eq. 7, ``T2``)."""
-        history = tuple(turn for turns in self.judged_rounds() for turn in turns)
+        history = tuple(chain.from_iterable(self.judged_rounds()))
+        held = len(self.history)
+        # the hardened prompt says why the last round that it shows was not accepted; the paper's says nothing of it
+        shown = min(held, history[-1].round) if history and self.hardened else held
         judgement = await self.ask(
             self.agents[JUDGE],
             JudgeDebate,
             history=history,
             scores=await self.mean_scores() if self.settings.judge_scores else (),
-            objections=self.objections,
+            objections=self.objections.get(shown, ()),
             conflict_caution=self.settings.unread_is_conflicting,
             label_reading=self.settings.label_reading,
         )
-        judgement = self.read_judgement(judgement)
         passages = [passage for turn in history for passage in self.documents_of(turn)]
         self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
         self.run.emit(Judged(text=judgement.text, label=judgement.label, **judgement.noted))
         return await self.conclude(judgement, decided_by="judge")
 
     def judged_rounds(self) -> list[tuple[Turn, ...]]:
-        """All rounds, those that were not held as copies of the last."""
+        """The rounds that the judge reads: all, those that were not held as copies of the last."""
         last = self.history[-1]
         again = range(last[0].round + 1, last[0].round + 1 + self.not_held)
         return [*self.history, *(tuple(turn.model_copy(update={"round": at}) for turn in last) for at in again)]
 
-    def read_judgement(self, judgement: Answer) -> Answer:
-        """The judge's answer, which deviations may change."""
-        return judgement
-
     async def mean_scores(self) -> tuple[MeanScore, ...]:
         """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``), those not held included."""
-        scored = await asyncio.gather(*(self.start_scoring(turn) for turns in self.history for turn in turns))
-        last = scored[-len(self.history[-1]) :]
+        turns = [*chain.from_iterable(self.history), *self.history[-1] * self.not_held]
         values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
-        agents = [turn.agent for turns in self.history for turn in turns]
-        again = [turn.agent for turn in self.history[-1]] * self.not_held
-        for agent, scores in zip([*agents, *again], (*scored, *last * self.not_held), strict=True):
+        for turn, scores in zip(turns, await asyncio.gather(*map(self.start_scoring, turns)), strict=True):
             for score in scores:
                 if score.value is not None:
-                    values[agent, score.metric].append(score.value)
+                    values[turn.agent, score.metric].append(score.value)
         return tuple(
             MeanScore(agent=debater.name, metric=metric, value=self.mean(values[debater.name, metric]))
             for debater in self.debaters
@@ -518,28 +503,29 @@ class Algorithm1(Method):
             # or a replay would look for it in the other round.
             await asyncio.wait(after)
         settings, debater, answer, claim = self.settings, self.agents[turn.agent], turn.answer.text, self.claim.text
-        documents = tuple(passage.text for passage in turn.passages)
-        about, label, committal = answer, turn.answer.label, False
+        about, label = answer, turn.answer.label
+        rule: Evasive = settings.noncommittal
         if self.hardened:
             others = [debater.name for debater in self.debaters if debater.name != turn.agent]
             about = reasoning_of(answer, claim, others)
-            unsettled = label is not None and label == self.claim.labels.named(Meaning.NOT_ENOUGH)
-            committal = unsettled and about != answer
+            if about != answer and label is not None and label == self.claim.labels.named(Meaning.NOT_ENOUGH):
+                rule = "never"  # reasons why the documents do not settle the claim answer the question (T38)
+        read: dict[str, Any] = {"passages": turn.passages, "numbers": turn.numbers}
         shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
-        rule: dict[str, Any] = {"noncommittal": settings.noncommittal, "committal": committal}
         metrics = {
-            Metric.FAITHFULNESS: lambda: faithfulness(
-                debater, claim, about, turn.passages, numbers=turn.numbers, **shared
+            Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, about, **read, **shared),
+            Metric.RELEVANCE: lambda: relevance(
+                debater, claim, about, asked=settings.asked, noncommittal=rule, **shared
             ),
-            Metric.RELEVANCE: lambda: relevance(debater, claim, about, asked=settings.asked, **rule, **shared),
-            Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
+            Metric.CONSISTENCY: lambda: consistency(
+                debater, answer, tuple(passage.text for passage in turn.passages), round_=turn.round
+            ),
         }
         names = settings.metrics(has_documents=debater.tool is not None)
         scores: tuple[Score, ...]
         if settings.scores_together and len(names) > 1:
-            read = {"passages": turn.passages, "numbers": turn.numbers}
             task = self.task(ScoreAnswer, label=label, answer=about, **read)
-            scores = await score_together(debater, task, round_=turn.round, **rule)
+            scores = await score_together(debater, task, round_=turn.round, noncommittal=rule)
         else:
             scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
         for score in scores:
@@ -549,7 +535,8 @@ class Algorithm1(Method):
     def report_round(
         self, turns: tuple[Turn, ...], agreement: Agreement, why: tuple[str, ...], *, settled: bool
     ) -> None:
-        self.objections = why if agreement.reached and self.settings.scoring != "run_all_rounds" else ()
+        if agreement.reached and self.settings.scoring != "run_all_rounds":
+            self.objections[turns[0].round] = why
         labels = tuple(turn.answer.label for turn in turns)
         ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": not why, "why": why}
         not_held = self.settings.rounds - turns[0].round if settled else 0
@@ -585,7 +572,7 @@ class Algorithm1(Method):
 
     @classmethod
     def limits(cls, settings: ToolMadSettings, stability: Stability) -> Mapping[Metric, float]:
-        return {} if settings.judge_metric == "consistency" else settings.limits(stability)
+        return settings.limits(stability) if settings.scoring == "on" else {}
 
     @classmethod
     def asks_for(cls, settings: ToolMadSettings) -> tuple[type[AnyTask], ...]:

@@ -70,11 +70,11 @@ class ToolMadSettings(MethodSettings):
         judge_metric: the judge is shown the stability score, or the ACL version's consistency score, which gates
             nothing (``T24``).
         order: debaters answer concurrently (Eq. 6), or in turn, reading this round's earlier answers (``T5``).
-        noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.scores.relevance`).
+        noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.tasks.relevance`).
         one_request: three questions from one request (in the ``hardened`` profile in one reply), or from three.
         label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``); then an
             answer may have none.
-        empty_equals_empty: whether answers without a label agree (``T12``).
+        empty_equals_empty: whether answers without a label agree (``T12``); a reply that cannot be read is then one.
         undefined_passes: whether an undefined score passes the gate, and leaves the judge without a mean (``T13``).
         judge_sees_last_round: whether the judge reads the last round, too, or all rounds but the last (``T4``).
         judge_divisor: the judge's scores are sums over the rounds, divided by the rounds scored or by three (``T3``).
@@ -173,7 +173,8 @@ class ToolMadSettings(MethodSettings):
         if self.scoring == "on" and self.judge_metric == "consistency":
             raise ValueError("consistency has no threshold: it needs scoring=label_only_stop or run_all_rounds")
         if self.names and len({*self.names, JUDGE, MODERATOR}) != len(self.debaters) + 2:
-            raise ValueError(f"{len(self.debaters)} debaters need as many names, all different, not {self.names!r}")
+            count, taken = len(self.debaters), f"none of them {JUDGE} or {MODERATOR}"
+            raise ValueError(f"{count} debaters need as many names, all different, {taken}, not {self.names!r}")
         return self
 
 

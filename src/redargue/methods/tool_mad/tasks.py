@@ -185,6 +185,7 @@ TEMPERATURE = 0.3  # of ragas for several samples of one request
 
 QUESTIONS = 3  # written per answer for its relevance
 Noncommittal = Literal["any", "all"]
+Evasive = Noncommittal | Literal["never"]  # how many noncommittal questions make an answer evade what was asked
 RelevanceQuestions = Literal["together", "samples", "requests"]
 
 
@@ -194,9 +195,8 @@ async def relevance(
     answer: str,
     *,
     round_: int = 0,
-    noncommittal: Noncommittal = "any",
+    noncommittal: Evasive = "any",
     asked: RelevanceQuestions = "samples",
-    committal: bool = False,
     profile: Profile = "hardened",
 ) -> Score:
     """Scores an answer against the claim: the mean cosine, in [-1, 1], or 0 for a ``noncommittal`` answer.
@@ -205,29 +205,28 @@ async def relevance(
 
     Args:
         asked: three questions in one reply, three samples of one request, or three requests as in ragas 0.3.0.
-        committal: whether the answer is known not to evade the question.
     """
     try:
         questions = await _questions(agent, answer, round_, asked=asked, profile=profile)
     except BadReply as error:
         return _relevance(agent, round_, undefined=f"a reply could not be read: {error.what}")
-    rule: dict[str, Any] = {"noncommittal": noncommittal, "committal": committal}
-    return await _relevance_of(agent, claim, questions, round_=round_, **rule)
+    return await _relevance_of(agent, claim, questions, round_, noncommittal)
 
 
-async def score_together(
-    agent: Agent, task: ScoreAnswer, *, round_: int, noncommittal: Noncommittal, committal: bool
-) -> tuple[Score, Score]:
+async def score_together(agent: Agent, task: ScoreAnswer, *, round_: int, noncommittal: Evasive) -> tuple[Score, Score]:
     """Faithfulness and relevance from one call, which sees the claim, the label and the documents' numbers."""
     try:
         checked = await agent.perform(task, round_=round_)
     except BadReply as error:
         why = f"a reply could not be read: {error.what}"
         return share_supported(agent, (), round_, why=why), _relevance(agent, round_, undefined=why)
-    questions = tuple(Question(question=text, noncommittal=checked.noncommittal) for text in checked.questions)
-    rule: dict[str, Any] = {"noncommittal": noncommittal, "committal": committal}
-    relevant = await _relevance_of(agent, task.claim.text, questions, round_=round_, **rule)
+    relevant = await _relevance_of(agent, task.claim.text, _each(checked), round_, noncommittal)
     return share_supported(agent, checked.statements, round_), relevant
+
+
+def _each(written: Questions | AnswerCheck) -> tuple[Question, ...]:
+    """The questions of one reply, which says once whether the answer is noncommittal."""
+    return tuple(Question(question=text, noncommittal=written.noncommittal) for text in written.questions)
 
 
 def _relevance(agent: Agent, round_: int, value: float | None = None, **more: Any) -> Score:
@@ -235,21 +234,15 @@ def _relevance(agent: Agent, round_: int, value: float | None = None, **more: An
 
 
 async def _relevance_of(
-    agent: Agent,
-    claim: str,
-    questions: tuple[Question, ...],
-    *,
-    round_: int,
-    noncommittal: Noncommittal,
-    committal: bool,
+    agent: Agent, claim: str, questions: tuple[Question, ...], round_: int, noncommittal: Evasive
 ) -> Score:
     detail = tuple(f"{'noncommittal ' if q.noncommittal else ''}{q.question}" for q in questions)
     texts = tuple(q.question for q in questions)
     if not any(text.strip() for text in texts):
         undefined = "no question could be written for the answer"
         return _relevance(agent, round_, undefined=undefined, detail=detail)
-    flags = [bool(q.noncommittal) and not committal for q in questions]
-    if any(flags) if noncommittal == "any" else all(flags):
+    flags = [bool(q.noncommittal) for q in questions]
+    if {"any": any(flags), "all": all(flags), "never": False}[noncommittal]:
         return _relevance(agent, round_, 0.0, detail=detail)
     similarities = await agent.perform(CompareTexts(reference=claim, texts=texts), round_=round_)
     return _relevance(agent, round_, _mean(similarities.values), detail=detail)
@@ -274,12 +267,22 @@ async def _questions(
 ) -> tuple[Question, ...]:
     if asked == "together":
         written = await agent.perform(WriteQuestions(response=answer, profile=profile), round_=round_)
-        return tuple(Question(question=text, noncommittal=written.noncommittal) for text in written.questions)
+        return _each(written)
     if asked == "samples":
         task = WriteQuestion(response=answer, profile=profile)
         return await agent.sample(task, QUESTIONS, round_=round_, temperature=TEMPERATURE)
-    tasks = (WriteQuestion(response=answer, sample=sample, profile=profile) for sample in range(QUESTIONS))
-    return tuple(await gather_or_cancel(agent.perform(task, round_=round_) for task in tasks))
+
+    async def ask(sample: int) -> Question | BadReply:
+        try:
+            return await agent.perform(WriteQuestion(response=answer, sample=sample, profile=profile), round_=round_)
+        except BadReply as error:  # the others are not cancelled: a replay would miss those that had not been sent
+            return error
+
+    replies = await gather_or_cancel(map(ask, range(QUESTIONS)))
+    for reply in replies:
+        if isinstance(reply, BadReply):
+            raise reply
+    return cast(tuple[Question, ...], tuple(replies))
 
 
 def _mean(values: tuple[float, ...]) -> float:

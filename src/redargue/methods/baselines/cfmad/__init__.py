@@ -179,7 +179,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
     def require_stances(self) -> None:
         """Raises UsageError if the label set has neither two sides nor options, or the claim fewer than two options."""
         if Meaning.OPTION not in {label.meaning for label in self.claim.labels.labels}:
-            self.require_two_sides()
+            self.two_sides()
         elif len(self.claim.options) < 2:
             raise UsageError(
                 f"a debate needs two options, and the claim has {len(self.claim.options)}",

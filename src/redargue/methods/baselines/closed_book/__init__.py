@@ -173,7 +173,7 @@ class SelfCheckMethod(ClosedBook, name="self-check", settings=SelfCheckSettings)
     asks = (SelfCheck,)
 
     async def answer(self, agent: Agent) -> Answer:
-        self.require_two_sides()
+        self.two_sides()
         shown = read_examples(__package__, "self_check") if self.settings.shots else ""
         check = await self.ask(agent, SelfCheck, round_=1, demonstrations=shown)
         text = lines(check.reasoning, *(() if check.factuality else (check.error, check.corrected_claim)))

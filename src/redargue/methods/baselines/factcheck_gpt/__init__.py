@@ -204,7 +204,7 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
     settings: FactcheckGptSettings
 
     async def check(self, claim: Claim, asker: Agent, searcher: Agent, verifier: Agent) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         if self.settings.check_worthiness and not await self.is_checkworthy(asker):
             self.answered(ASKER, Answer(text=UNWORTHY, label=None))
             return self.verdict(None, reason=UNWORTHY, decided_by=ASKER)

@@ -51,7 +51,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
     settings: FacToolSettings
 
     async def check(self, claim: Claim, searcher: Agent, verifier: Agent) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         queries = await self.write_queries(searcher)
         for query in queries:
             self.run.emit(QueryWritten(agent=_SEARCHER, round=1, query=query))

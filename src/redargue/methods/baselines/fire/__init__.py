@@ -127,7 +127,7 @@ class Fire(Method, name="fire", settings=FireSettings):
     settings: FireSettings
 
     async def check(self, claim: Claim, checker: Agent) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         self.results: list[QueryResult] = []
         self.unquoted = ""
         for step in range(1, self.settings.max_steps + 1):

@@ -202,7 +202,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
     settings: FolkSettings
 
     async def check(self, claim: Claim, decomposer: Agent, reasoner: Agent) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         try:
             parts = await self.decompose(decomposer)
             asked = await gather_or_cancel(self.ground(decomposer, question, round_=1) for question in parts.questions)

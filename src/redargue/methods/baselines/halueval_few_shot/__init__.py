@@ -110,7 +110,7 @@ class HaluEvalFewShot(ClosedBook, name="halueval-few-shot", settings=HaluEvalSet
     asks = (DetectHallucination,)
 
     async def answer(self, agent: Agent) -> Answer:
-        self.require_two_sides()
+        self.two_sides()
         settings: HaluEvalSettings = self.settings
         knowledge = await agent.search(self.claim.text, settings.top_k, round_=1) if settings.knowledge else None
         examples = read_examples(__package__, settings.kind) if settings.shots else ""

@@ -271,7 +271,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     settings: ProgramFCSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         if self.settings.setting == "gold" and not claim.context.strip():
             raise UsageError(
                 f"no gold evidence: the claim {claim.text[:60]!r} has no context",

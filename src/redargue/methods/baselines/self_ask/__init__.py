@@ -208,7 +208,7 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
     settings: SelfAskSettings
 
     async def check(self, claim: Claim, asker: Agent) -> Verdict:
-        self.require_two_sides()
+        self.two_sides()
         self.asked: tuple[grounding.Grounded, ...] = ()
         self.round = 1
         try:
