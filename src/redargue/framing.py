@@ -40,6 +40,23 @@ _UNTRUE = (
 _BY_SOMEBODY = r"(?<!nobody )(?<!no one )(?<!few )(?<!no )(?<!cannot )(?<!cannot be )"
 _BETWEEN = r"[ ,;\-\"'(\[]*"
 
+# Chinese and Japanese put no space between words, so that a quotation may end within a clause that is denied.
+_EAST_ASIAN_NOT = "[不没沒未无無非别別勿莫]"
+_EAST_ASIAN_BEFORE = (
+    rf"{_EAST_ASIAN_NOT}(?:有|会|會|能够|能夠|能|可以|可能|可|得|再|是|曾|必|应该|应|應|想|愿意|愿|敢|准|许|許|一定|完全"
+    r"|认为|認為|相信){0,3}"
+    r"|(?:否认|否認|驳斥|駁斥|谣传|謠傳|误传|誤傳|谎称|謊稱|禁止|拒绝|拒絕)[了过過称稱说說]?"
+)
+_REPORT = "的?(?:说法|說法|传言|傳言|消息|报道|報導)"
+_EAST_ASIAN_AFTER = (
+    rf"[\"」』]*[并並从從也都还還尚仍]?{_EAST_ASIAN_NOT}"
+    rf"|[\"'。]*(?:不是|不对|不對|并非|並非|{_REPORT}(?:不实|不實|虚假|虛假|有误|有誤)"
+    rf"|(?:{_REPORT})?(?:是|为|為|属|屬|纯属|純屬)(?:假|错|錯|谣|謠|虚假|虛假|不实|不實|误传|誤傳))"
+    r"|[ \"'」』]*[ぁ-ゖ]{0,8}?(?:ない|なかった|なく|なけれ|ません|ざる|ずに|ず(?=[、。 ]|$))"
+    r"|[\"」』]*(?:という|といった|との|とする|って|とは)[^。]{0,16}?"
+    r"(?:ない|なかった|ません|嘘|うそ|デマ|誤り|間違い|否定|虚偽|誤解)"
+)
+
 _BEFORE = re.compile(
     rf"(?:^|(?<=\W))(?:"
     rf"(?:{_DENYING}){_NO_DENIAL}(?: (?:{_FILLERS})){{0,3}}[ \"'(\[]*"
@@ -50,7 +67,7 @@ _BEFORE = re.compile(
     rf"|(?:{_UNTRUE})(?: to \w+)? that(?: the| a| an)?{_BETWEEN}"
     rf"|(?:not|denied|debunked|{_UNTRUE}):{_BETWEEN}"
     rf"|(?:ne|n'\w+)(?: \w+){{0,2}}[ \"'(]*"  # French: "n'est plus"
-    rf")$",
+    rf")$|(?:{_EAST_ASIAN_BEFORE})\"?$",
     re.IGNORECASE,
 )
 
@@ -76,8 +93,7 @@ _AFTER = re.compile(
     rf"|[ ,;\-\"']*[(,:;\-]+\"?(?:not|{_FALSITY}){_END}"
     rf"|[\"'\])]*[.!?;:\-]+[\"'\]) ]*(?:not|no|not so|not true|{_UNTRUE})(?=[.!]|$)"
     rf"|[ ,;\-\"']*(?:no es (?:verdad|cierto)|n'est pas vrai|non è vero|não é verdade)\b"
-    rf"|[ \"'」』]*(?:では|じゃ)?(?:ない|ありません|なかった)"
-    rf"|[ \"'。]*(?:不是|不对|不對|并非|並非|是假|是错|是錯|是谣|是謠)"
+    rf"|{_EAST_ASIAN_AFTER}"
     rf")",
     re.IGNORECASE,
 )

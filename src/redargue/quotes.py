@@ -247,7 +247,7 @@ def _cuts_word(text: str, at: int) -> bool:
     mark_left, mark_right = _EQUIVALENT.get(left, left), _EQUIVALENT.get(right, right)
     if (left.isalnum() or _continues(left)) and (right.isalnum() or _continues(right)):
         glued = _SENTENCE_BEGINS.match(text, at) if left.islower() else None
-        return glued is None or glued[0].lower() not in _FUNCTION_WORDS
+        return not _may_part(left, right) and (glued is None or glued[0].lower() not in _FUNCTION_WORDS)
     if right.isalnum() and mark_left in _INSIDE_WORDS:  # un-|known, -|5, 1.|5, can'|t
         if left in "—―" and not right.isdigit():
             return False
@@ -259,6 +259,17 @@ def _cuts_word(text: str, at: int) -> bool:
             return False
         return beyond_right.isalnum() and (mark_right in "-'" or (left + beyond_right).isdigit())
     return (left.isdigit() and right in "%‰°") or (left in "$€£¥" and right.isdigit())
+
+
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_ONE_WORD = re.compile(  # digits of a number, a word in katakana, and letters that begin no word
+    "[\\d〇零一二三四五六七八九十百千万萬億亿兆两兩半.]{2}|[\u30a0-\u30ff]{2}|.[ぁぃぅぇぉっゃゅょゎんー々]"
+)
+
+
+def _may_part(left: str, right: str) -> bool:
+    """Whether a word of Chinese or Japanese, which have no spaces, may end between two characters."""
+    return bool(_EAST_ASIAN.search(left + right)) and not _ONE_WORD.fullmatch(left + right)
 
 
 def _visible(text: str, at: int, step: int) -> tuple[str, str]:
