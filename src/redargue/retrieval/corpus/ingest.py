@@ -15,7 +15,8 @@
 ``.json``          one such document, or a list of them
 =================  =========================================================================================
 
-Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or UTF-16 or Windows-1252 with a warning.
+Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or UTF-16 or Windows-1252 with a warning, or what
+an HTML page or an e-mail names.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from redargue.retrieval.corpus.office import (
     read_xlsx,
     refuse_mislabelled,
 )
-from redargue.sanitize import NotText, encoding_of, warn_of
+from redargue.sanitize import NotText, encoding_of, page_text, saved_as, warn_of
 
 # The mark of a corpus to which documents are being added: its searches would miss some.
 
@@ -94,7 +95,8 @@ def was_killed(mark: str) -> bool:
 LARGEST_DOCUMENT = 128 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
 LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to
 
-_PLAIN = frozenset({".txt", ".md", ".html", ".htm", ".csv", ".tsv"})
+_PAGES = frozenset({".html", ".htm"})
+_PLAIN = frozenset({".txt", ".md", ".csv", ".tsv"}) | _PAGES
 _FIELDS = ("id", "title", "text", "url", "publisher", "published")
 
 
@@ -187,9 +189,9 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
             if suffix == ".eml":
                 yield from _letter(path, read_eml(content))
                 return
-            reader = _WHOLE.get(suffix, _READERS[suffix]) if whole else _READERS[suffix]
-            fields = reader(content)
-            if suffix in _PLAIN and (encoding := encoding_of(content)) != "utf-8":
+            fields = read_html(_page(content), whole=whole) if suffix in _PAGES else _READERS[suffix](content)
+            named = suffix in _PAGES and saved_as(content)
+            if suffix in _PLAIN and not named and (encoding := encoding_of(content)) != "utf-8":
                 warn_of(str(path), encoding)
             yield _document(str(path), id=str(path), path=str(path), **fields)
         else:
@@ -323,6 +325,11 @@ def _text(content: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _page(content: bytes) -> str:
+    charset = saved_as(content)
+    return page_text(content, charset) if charset else _text(content)
+
+
 def _read_table(content: bytes, delimiter: str) -> dict[str, str]:
     """Rows as ``column: cell; column: cell.``, because a chunk of a table does not include its header."""
     text = _text(content)
@@ -344,8 +351,8 @@ def _read_table(content: bytes, delimiter: str) -> dict[str, str]:
 _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
     ".txt": lambda content: {"text": _text(content)},
     ".md": lambda content: read_markdown(_text(content)),
-    ".html": lambda content: read_html(_text(content)),
-    ".htm": lambda content: read_html(_text(content)),
+    ".html": lambda content: read_html(_page(content)),
+    ".htm": lambda content: read_html(_page(content)),
     ".pdf": lambda content: read_pdf(BytesIO(content)),
     ".docx": lambda content: read_docx(BytesIO(content)),
     ".odt": lambda content: read_odt(BytesIO(content)),
@@ -354,9 +361,4 @@ _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
     ".eml": lambda content: read_eml(content).fields,
     ".csv": lambda content: _read_table(content, ","),
     ".tsv": lambda content: _read_table(content, "\t"),
-}
-
-_WHOLE: dict[str, Callable[[bytes], dict[str, str]]] = {
-    ".html": lambda content: read_html(_text(content), whole=True),
-    ".htm": lambda content: read_html(_text(content), whole=True),
 }
