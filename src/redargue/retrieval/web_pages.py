@@ -140,6 +140,7 @@ def fields_of(page: Page) -> dict[str, str]:
 
 
 SUFFIXES = ("pdf", "docx", "odt", "rtf", "xlsx", "eml", "html", "htm", "md", "txt")
+SUFFIXES += ("doc", "xls", "ppt", "pptx", "odp", "ods", "epub")  # are links, too, and not read, with the reason
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 
 

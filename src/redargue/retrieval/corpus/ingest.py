@@ -15,8 +15,8 @@
 ``.json``          one such document, or a list of them
 =================  =========================================================================================
 
-Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or UTF-16 or Windows-1252 with a warning, or what
-an HTML page or an e-mail names.
+Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or what a page or an e-mail names, or UTF-16 or
+Windows-1252 with a warning.
 """
 
 from __future__ import annotations
