@@ -150,7 +150,7 @@ _LABEL = (
 )
 _RATING = (
     rf"(?:this is |it is |it's |mostly |partly )?{_ADVERBS}(?:{_FALSE}|{_FALSE_OF_TEXTS}|(?:one|two|three|four|[1-4])"
-    r" pinocchios?|no evidence|unsupported|scam|legend|hoax)"
+    r" pinocchios?|no evidence(?! (?:of|that) (?!this\b|that\b|it\b))|unsupported|scam|legend|hoax)"
 )
 _SPEAKS = (
     r"(?:reads?|reading|stat(?:es|ed|ing)|sa(?:ys?|id|ying)|claim(?:s|ed|ing)?|wrote|writes|announc(?:es|ed|ing)"
@@ -263,7 +263,14 @@ def _sentences(text: str) -> list[str]:
     return [part[-_LONGEST:] for part in _SENTENCE.split(joined) if re.search(r"\w", part)]
 
 
+def _asks(sentence: str) -> bool:
+    """Whether a sentence is a question, which says of nothing that it is false."""
+    return sentence.rstrip(" \"')*").endswith("?")
+
+
 def _leads_to_falsehood(lead: str, before: str) -> bool:
+    if _asks(lead):
+        return False
     own_line = lead.endswith(":") or before.rstrip(" \t\"'").endswith(("\n", ".", "!"))
     if own_line and _LABELLED.fullmatch(lead):
         return True
@@ -276,4 +283,4 @@ def _leads_to_falsehood(lead: str, before: str) -> bool:
 
 def _says_false(sentence: str) -> bool:
     patterns = (_RATED, _RATED_BY_LABEL, _SAID_FALSE, _IDIOM, _DENIED_BY)
-    return any(pattern.match(sentence) for pattern in patterns)
+    return not _asks(sentence) and any(pattern.match(sentence) for pattern in patterns)
