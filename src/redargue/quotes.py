@@ -11,7 +11,7 @@ from itertools import pairwise
 from redargue.evidence import Passage, Quote, QuoteStatus, Side, publisher_of
 from redargue.framing import DENIAL_REACH, denied, framed, negates
 from redargue.framing import REACH as FRAME
-from redargue.sanitize import INVISIBLE
+from redargue.sanitize import INVISIBLE, LIGATURES
 
 _EQUIVALENT = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a", "'"),
@@ -21,8 +21,7 @@ _EQUIVALENT = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63", "-"),
     **dict.fromkeys(INVISIBLE, ""),
     "\u2026": "...",
-    # ligatures
-    **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)},
+    **LIGATURES,
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},  # full-width forms
 }
 # NFKC as a whole would also turn 10² into 102, another number.

@@ -109,6 +109,9 @@ def not_windows(content: bytes) -> bool:
     return bool(_RARE.search(content))
 
 
+LIGATURES = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}  # "ﬁ", of PDF files
+
+
 def printable(text: str, *, lines: bool = True) -> str:
     """The text without control characters and changes of direction; line breaks become spaces unless ``lines``."""
     return text.translate(_REMOVED_EXCEPT_LINE_BREAKS if lines else _REMOVED)

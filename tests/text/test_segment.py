@@ -42,6 +42,20 @@ def test_sentences_stand_where_they_say_and_nothing_between_them_is_lost(whole: 
         assert GAP.fullmatch(whole[end:begin]), whole[end:begin]
 
 
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ("It took place at 11 centres in Spain.", "486 adults walked 30 minutes a day."),
+        ("It opened in 1998.", "300 people came (n = 12).", "1,200 left."),
+        ("The insurer paid 61 million in December.1", "The board met."),
+        ("Smith et al. 2004 found it in vol. 123 of the annals, and Jan. 2024 was cold.",),
+        ("It rose by approx. 300 people, see fig.1 The house.",),
+    ],
+)
+def test_a_sentence_begins_with_a_number_or_after_that_of_a_footnote(sentences: tuple[str, ...]) -> None:
+    assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
+
+
 def test_headings_and_entries_of_lists_are_sentences_of_their_own() -> None:
     whole = (
         "# Bees\nBees are\ninsects. They fly.\n\nThey make:\n1. honey\n2) wax, e.g. candles\n- and noise\nA. Einstein"

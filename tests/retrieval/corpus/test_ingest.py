@@ -191,6 +191,11 @@ def test_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     assert (document.text, document.title) == ("The tower opened in 1889.", "Towers")
 
 
+def test_ligatures_of_a_pdf_are_letters(tmp_path: Path) -> None:
+    document = one(write(tmp_path / "a.pdf", pdf(r"The \256re stopped a \257ight.")))
+    assert document.text == "The fire stopped a flight."
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -138,6 +138,8 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
     starts = {start for start in starts if not _is_after_ordinal(text, start)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
+    starts.update(match.end() for match in _AFTER_MARK.finditer(text))
+    starts.update(match.end() for match in _BEFORE_NUMBER.finditer(text) if match["word"] not in _ABBREVIATIONS)
     return tuple(sorted({*_kept_together(starts, tuple(_rows(text)), len(text))}))
 
 
@@ -158,6 +160,16 @@ def _is_after_ordinal(text: str, start: int) -> bool:
     return (before["before"] or "").lower() in _BEFORE_ORDINALS or bool(_MONTH.match(text, start))
 
 
+# Where syntok sees no sentence begin: "… in December.1 The board …", with the number of a footnote, and "… in Spain. 486 adults …".
+_AFTER_MARK = re.compile(r"\b[^\W\d_]{4,}[.!?][\"”’)]?\d{1,2}\s+(?=[A-Z][a-z])")
+_BEFORE_NUMBER = re.compile(
+    r"(?:\b(?P<word>[^\W\d_]{3,})|\b(?:1\d|20)\d\d|[%)\]])[.!?][\"”’)]*\s+(?=\d[\d,]{2,}(?:\.\d+)?\s+[a-z])"
+)
+_ABBREVIATIONS = frozenset(
+    "vol Vol nos Nos fig Fig figs Figs art Art arts Arts sec Sec chap Chap par para Para approx Approx max Max min Min est"
+    " Est tel Tel ext pop incl Incl excl avg Avg col Col cat reg Reg Rev Inc Ltd Corp Bldg Apt Ave ibid Ibid Univ Jan Feb"
+    " Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec bzw inkl exkl zzgl evtl mind env etc".split()
+)
 _PAGE_START = re.compile(rf"{PAGE_BREAK}\s*+")
 _LINE = re.compile(r"[^\n\f]+")
 _NAMED_CELL = re.compile(r"[^\n:;]{1,60}: \S")

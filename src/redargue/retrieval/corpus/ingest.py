@@ -166,7 +166,7 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
 
     Args:
         path: the file.
-        whole: whether all is read that an HTML page shows, as of a text to be checked, and not its main text only.
+        whole: whether it is a text to be checked: all that an HTML page shows, and Markdown as it is written.
     """
     path = Path(os.path.abspath(path))
     compressed = path.suffix.lower() == ".gz"
@@ -189,7 +189,7 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
             if suffix == ".eml":
                 yield from _letter(path, read_eml(content))
                 return
-            fields = read_html(_page(content), whole=whole) if suffix in _PAGES else _READERS[suffix](content)
+            fields = _read_whole(content, suffix) if whole else _READERS[suffix](content)
             named = suffix in _PAGES and saved_as(content)
             if suffix in _PLAIN and not named and (encoding := encoding_of(content)) != "utf-8":
                 warn_of(str(path), encoding)
@@ -203,6 +203,12 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
         yield UnreadableFile(f"damaged gzip data: {error}", where=str(path))
     except OSError as error:
         yield UnreadableFile(f"cannot be opened: {error.strerror or error}", where=str(path))
+
+
+def _read_whole(content: bytes, suffix: str) -> dict[str, str]:
+    if suffix in _PAGES:
+        return read_html(_page(content), whole=True)
+    return {"text": _text(content)} if suffix == ".md" else _READERS[suffix](content)
 
 
 def read_content(content: bytes, suffix: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import is_heading
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
+from redargue.sanitize import LIGATURES
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -236,8 +237,8 @@ def _without_attributes(tag: re.Match[str]) -> str:
 def read_pdf(file: BytesIO) -> dict[str, str]:
     """The text layer of a PDF file, with a page break after each page, and the title; UnreadableFile if it has none.
 
-    Running titles and page numbers are left out, and words that the end of a line divides are joined. A sentence that
-    continues on the next page belongs to the page on which it begins.
+    Running titles and page numbers are left out, ligatures are written as letters, and words that the end of a line
+    divides are joined. A sentence that continues on the next page belongs to the page on which it begins.
     """
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
@@ -251,7 +252,8 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
             title = str((reader.metadata and reader.metadata.title) or "")
         except (FileNotDecryptedError, DependencyError):
             raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
-    text = joined_words(storable(f"\n\n{PAGE_BREAK}".join(with_whole_sentences(pages))))
+    text = storable(f"\n\n{PAGE_BREAK}".join(with_whole_sentences(pages)))
+    text = joined_words(text.translate(str.maketrans(LIGATURES)))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     title = " ".join(storable(title).split())
