@@ -63,6 +63,11 @@ def stem(word: str) -> str:
     return re.sub(r"ll$", "l", re.sub(r"(?<=[^aeiou])y$", "i", word))
 
 
+def is_past(word: str) -> bool:
+    """Whether a word in lower case may be a past form."""
+    return word.endswith("ed") or (word in _irregular() and not word.endswith("ing"))
+
+
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
     opposites_of: dict[str, set[str]] = {}
