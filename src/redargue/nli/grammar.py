@@ -48,7 +48,11 @@ def _irregular() -> dict[str, str]:
 def stem(word: str) -> str:
     """The word without inflection, in lower case: "ris" for "rise", "rises", "rising" and "rose"."""
     word = re.sub(r"['’]s?$", "", word.casefold())
-    word = _irregular().get(word, word)
+    return regular_stem(_irregular().get(word, word))
+
+
+def regular_stem(word: str) -> str:
+    """The stem of a word in lower case that is inflected by rule."""
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif re.search(r"(?:s|x|z|ch|sh)es$", word):
