@@ -253,7 +253,7 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
         except (FileNotDecryptedError, DependencyError):
             raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
     text = storable(f"\n\n{PAGE_BREAK}".join(with_whole_sentences(pages)))
-    text = joined_words(text.translate(str.maketrans(LIGATURES)))
+    text = joined_words(text.translate({ord(mark): letters for mark, letters in LIGATURES.items()}))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     title = " ".join(storable(title).split())
