@@ -17,15 +17,11 @@ ANOTHER = [
     ("The warehouse number 777 was built in 1977.", "Warehouse no. 677 in Kelda was built in 1977."),
     ("The Model 3 has a range of 400 km.", "The Model 5 has a range of 400 km."),
     ("In section 4.2, smoking is allowed.", "Section 4.3 allows smoking."),
-    ("The warranty of the TK-40 is 2 years.", "Model: TK-60; Power: 3000 W; Warranty: 5 years."),
-    ("Vitamin B12 dissolves in water.", "Vitamin B6 dissolves in water."),
     ("Trains of line 4 stop at night.", "At night, trains of line 5 stop."),
 ]
 SAME = [
     ("Room 12 has a balcony.", "Rooms 12 and 14 have balconies."),
     ("Room 12 has a balcony.", "The house has a balcony."),
-    ("The TK-40 draws 2200 W.", "The TK-40 and the TK-60 draw 2200 W."),
-    ("The fee is EUR40 a month.", "The fee is EUR50 a month."),
     ("The feature was included in version 3.", "The feature was included in version 2."),
     ("The fee is EUR 40 a month.", "The fee is EUR 50 a month."),
     ("The hall seats 50 people.", "The hall seats 70 people."),

@@ -27,7 +27,6 @@ _NUMBERED = re.compile(
     r"(?<![\w-])(?P<noun>[^\W\d_][\w-]*)\s+(?P<mark>(?:number|numbers|no\.?|nr\.?|#)\s*)?"
     r"(?P<id>(?:[A-Z]{1,3}[ -]?)?\d{1,6}[A-Za-z]?(?:\.\d+)*)(?![\w%°€$£]|[.,:]\d)"
 )
-_CODE = re.compile(r"(?<![\w-])(?P<id>(?P<noun>[A-Z]{1,5})-?\d{1,5}[A-Za-z]{0,2})(?![\w-]|[.,]\d)")  # TK-40, B12
 _NOUNS = word_set(  # none is a verb before a number: "they store 5 boxes"
     "aisle annex apartment appendix article bay block branch building bus chapter clause device district"
     " engine episode flat flight floor gate hall hangar highway invoice item lane level line locker lot"
@@ -74,22 +73,19 @@ def _has(text: str, number: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _found(text: str) -> Sequence[_Numbered]:
-    found = [_numbered(text, match) for match in _CODE.finditer(text, 0, _LONGEST)]
+    found = []
     for match in _NUMBERED.finditer(text, 0, _LONGEST):
         noun, written = match["noun"].lower(), match["noun"]
         is_name = written[0].isupper() and match.start() > 0 and not written.isupper()  # not "EUR 40"
         if not (match["mark"] or noun in _NOUNS or is_name) or noun in _CALENDAR or noun in FUNCTION_WORDS:
             continue
-        if match["mark"] or not _COUNTED.match(text, match.end()):
-            found.append(_numbered(text, match))
+        if not match["mark"] and _COUNTED.match(text, match.end()):
+            continue
+        before, after = text[: match.start()], text[match.end() : _LONGEST]
+        words = len(before.split())
+        leads = words < _EARLY and len(re.findall(r"\w+", after)) > 1 and not has_finite_verb(before)
+        found.append(_Numbered(noun, match["id"].lower(), words, leads))
     return found
-
-
-def _numbered(text: str, match: re.Match[str]) -> _Numbered:
-    before, after = text[: match.start()], text[match.end() : _LONGEST]
-    words = len(before.split())
-    leads = words < _EARLY and len(re.findall(r"\w+", after)) > 1 and not has_finite_verb(before)
-    return _Numbered(match["noun"].lower(), match["id"].lower(), words, leads)
 
 
 @dataclass(frozen=True)
