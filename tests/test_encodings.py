@@ -34,6 +34,32 @@ def test_a_text_in_another_encoding_is_read_with_a_note(encoding: str, tmp_path:
         assert [row.fields["claim"] for row in table_rows(table)] == ["Bees are insects.", TEXT]
 
 
+@pytest.mark.parametrize(
+    ("charset", "encoding"),
+    [("iso-8859-1", "cp1252"), ("cp1250", "cp1250"), ("iso-8859-1", "utf-8"), ("utf-16", "utf-8"), ("x-odd", "cp1252")],
+)
+@pytest.mark.filterwarnings("ignore::redargue.sanitize.NotUtf8")
+def test_a_web_page_is_read_in_the_character_set_that_it_names_unless_it_is_utf_8(
+    charset: str, encoding: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.html"
+    file.write_bytes(f"<meta charset={charset}><p>{TEXT}</p>".encode(encoding))
+    (document,) = read_file(file)
+    assert isinstance(document, Document)
+    assert document.text == TEXT
+    assert read_argument(str(file)) == f"<meta charset={charset}><p>{TEXT}</p>"  # with its links
+
+
+@pytest.mark.parametrize("charset", ["Shift_JIS", "ISO-2022-JP", "EUC-JP"])
+def test_a_page_in_a_character_set_that_it_names_needs_no_note(charset: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.htm"
+    text = "この橋は1998年に開通した。"
+    file.write_bytes(f'<meta http-equiv="content-type" content="text/html; charset={charset}">{text}'.encode(charset))
+    (document,) = read_file(file)
+    assert isinstance(document, Document)
+    assert document.text == text
+
+
 def test_utf_8_needs_no_note_and_loses_its_byte_order_mark() -> None:
     assert decode(TEXT.encode(), "a") == decode(TEXT.encode("utf-8-sig"), "a") == TEXT
 

@@ -1,7 +1,8 @@
 """Extracts antonyms and irregular forms of English from WordNet 3.0 (on Debian the package wordnet-base).
 
 ``python training/lexicon.py /usr/share/wordnet src/redargue/nli/words`` writes two files of lines "word word":
-``antonyms.txt`` (each pair once, in alphabetical order) and ``irregular.txt`` (an inflected form and its lemma).
+``irregular.txt`` (an inflected form and its lemma, unless the rules of ``grammar.stem`` find it) and ``antonyms.txt``
+(each pair of stems once, in alphabetical order).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+from redargue.nli.grammar import regular_stem, stem
 
 PARTS = ("adj", "adv", "noun", "verb")
 WORD = re.compile(r"[a-z]{2,}")
@@ -54,8 +57,18 @@ def irregular(folder: Path) -> Iterator[tuple[str, str]]:
     for part in ("noun", "verb"):
         for line in (folder / f"{part}.exc").read_text(encoding="utf-8").splitlines():
             form, lemma, *others = line.split()
-            if not others and lemma in frequent and WORD.fullmatch(form) and WORD.fullmatch(lemma) and form != lemma:
+            regular = regular_stem(form) == regular_stem(lemma)
+            if not others and lemma in frequent and WORD.fullmatch(form) and WORD.fullmatch(lemma) and not regular:
                 yield form, lemma
+
+
+def of_distinct_stems(pairs: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    seen: set[frozenset[str]] = set()
+    for pair in sorted(pairs):
+        stems = frozenset(map(stem, pair))
+        if len(stems) == 2 and stems not in seen:
+            yield pair
+        seen.add(stems)
 
 
 def write(path: Path, pairs: Iterator[tuple[str, str]]) -> None:
@@ -69,5 +82,5 @@ if __name__ == "__main__":
     parser.add_argument("wordnet", type=Path)
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
-    write(arguments.out / "antonyms.txt", antonyms(arguments.wordnet))
     write(arguments.out / "irregular.txt", irregular(arguments.wordnet))
+    write(arguments.out / "antonyms.txt", of_distinct_stems(antonyms(arguments.wordnet)))

@@ -40,6 +40,23 @@ _UNTRUE = (
 _BY_SOMEBODY = r"(?<!nobody )(?<!no one )(?<!few )(?<!no )(?<!cannot )(?<!cannot be )"
 _BETWEEN = r"[ ,;\-\"'(\[]*"
 
+# Chinese and Japanese put no space between words, so that a quotation may end within a clause that is denied.
+_EAST_ASIAN_NOT = "[不没沒未无無非别別勿莫]"
+_EAST_ASIAN_BEFORE = (
+    rf"{_EAST_ASIAN_NOT}(?:有|会|會|能够|能夠|能|可以|可能|可|得|再|是|曾|必|应该|应|應|想|愿意|愿|敢|准|许|許|一定|完全"
+    r"|认为|認為|相信){0,3}"
+    r"|(?:否认|否認|驳斥|駁斥|谣传|謠傳|误传|誤傳|谎称|謊稱|禁止|拒绝|拒絕)[了过過称稱说說]?"
+)
+_REPORT = "的?(?:说法|說法|传言|傳言|消息|报道|報導)"
+_EAST_ASIAN_AFTER = (
+    rf"[\"」』]*[并並从從也都还還尚仍]?{_EAST_ASIAN_NOT}"
+    rf"|[\"'。]*(?:不是|不对|不對|并非|並非|{_REPORT}(?:不实|不實|虚假|虛假|有误|有誤)"
+    rf"|(?:{_REPORT})?(?:是|为|為|属|屬|纯属|純屬)(?:假|错|錯|谣|謠|虚假|虛假|不实|不實|误传|誤傳))"
+    r"|[ \"'」』]*[ぁ-ゖ]{0,8}?(?:ない|なかった|なく|なけれ|ません|ざる|ずに|ず(?=[、。 ]|$))"
+    r"|[\"」』]*(?:という|といった|との|とする|って|とは)[^。]{0,16}?"
+    r"(?:ない|なかった|ません|嘘|うそ|デマ|誤り|間違い|否定|虚偽|誤解)"
+)
+
 _BEFORE = re.compile(
     rf"(?:^|(?<=\W))(?:"
     rf"(?:{_DENYING}){_NO_DENIAL}(?: (?:{_FILLERS})){{0,3}}[ \"'(\[]*"
@@ -50,7 +67,7 @@ _BEFORE = re.compile(
     rf"|(?:{_UNTRUE})(?: to \w+)? that(?: the| a| an)?{_BETWEEN}"
     rf"|(?:not|denied|debunked|{_UNTRUE}):{_BETWEEN}"
     rf"|(?:ne|n'\w+)(?: \w+){{0,2}}[ \"'(]*"  # French: "n'est plus"
-    rf")$",
+    rf")$|(?:{_EAST_ASIAN_BEFORE})\"?$",
     re.IGNORECASE,
 )
 
@@ -76,8 +93,7 @@ _AFTER = re.compile(
     rf"|[ ,;\-\"']*[(,:;\-]+\"?(?:not|{_FALSITY}){_END}"
     rf"|[\"'\])]*[.!?;:\-]+[\"'\]) ]*(?:not|no|not so|not true|{_UNTRUE})(?=[.!]|$)"
     rf"|[ ,;\-\"']*(?:no es (?:verdad|cierto)|n'est pas vrai|non è vero|não é verdade)\b"
-    rf"|[ \"'」』]*(?:では|じゃ)?(?:ない|ありません|なかった)"
-    rf"|[ \"'。]*(?:不是|不对|不對|并非|並非|是假|是错|是錯|是谣|是謠)"
+    rf"|{_EAST_ASIAN_AFTER}"
     rf")",
     re.IGNORECASE,
 )
@@ -134,7 +150,7 @@ _LABEL = (
 )
 _RATING = (
     rf"(?:this is |it is |it's |mostly |partly )?{_ADVERBS}(?:{_FALSE}|{_FALSE_OF_TEXTS}|(?:one|two|three|four|[1-4])"
-    r" pinocchios?|no evidence|unsupported|scam|legend|hoax)"
+    r" pinocchios?|no evidence(?! (?:of|that) (?!this\b|that\b|it\b))|unsupported|scam|legend|hoax)"
 )
 _SPEAKS = (
     r"(?:reads?|reading|stat(?:es|ed|ing)|sa(?:ys?|id|ying)|claim(?:s|ed|ing)?|wrote|writes|announc(?:es|ed|ing)"
@@ -247,7 +263,14 @@ def _sentences(text: str) -> list[str]:
     return [part[-_LONGEST:] for part in _SENTENCE.split(joined) if re.search(r"\w", part)]
 
 
+def _asks(sentence: str) -> bool:
+    """Whether a sentence is a question, which says of nothing that it is false."""
+    return sentence.rstrip(" \"')*").endswith("?")
+
+
 def _leads_to_falsehood(lead: str, before: str) -> bool:
+    if _asks(lead):
+        return False
     own_line = lead.endswith(":") or before.rstrip(" \t\"'").endswith(("\n", ".", "!"))
     if own_line and _LABELLED.fullmatch(lead):
         return True
@@ -260,4 +283,4 @@ def _leads_to_falsehood(lead: str, before: str) -> bool:
 
 def _says_false(sentence: str) -> bool:
     patterns = (_RATED, _RATED_BY_LABEL, _SAID_FALSE, _IDIOM, _DENIED_BY)
-    return any(pattern.match(sentence) for pattern in patterns)
+    return not _asks(sentence) and any(pattern.match(sentence) for pattern in patterns)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from redargue.evidence import Passage, Quote, QuoteStatus, Side, publisher_of
 from redargue.framing import DENIAL_REACH, denied, framed, negates
 from redargue.framing import REACH as FRAME
-from redargue.sanitize import INVISIBLE
+from redargue.sanitize import INVISIBLE, LIGATURES
 
 _EQUIVALENT = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a", "'"),
@@ -21,8 +21,7 @@ _EQUIVALENT = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63", "-"),
     **dict.fromkeys(INVISIBLE, ""),
     "\u2026": "...",
-    # ligatures
-    **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)},
+    **LIGATURES,
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},  # full-width forms
 }
 # NFKC as a whole would also turn 10² into 102, another number.
@@ -247,7 +246,7 @@ def _cuts_word(text: str, at: int) -> bool:
     mark_left, mark_right = _EQUIVALENT.get(left, left), _EQUIVALENT.get(right, right)
     if (left.isalnum() or _continues(left)) and (right.isalnum() or _continues(right)):
         glued = _SENTENCE_BEGINS.match(text, at) if left.islower() else None
-        return glued is None or glued[0].lower() not in _FUNCTION_WORDS
+        return not _may_part(left, right) and (glued is None or glued[0].lower() not in _FUNCTION_WORDS)
     if right.isalnum() and mark_left in _INSIDE_WORDS:  # un-|known, -|5, 1.|5, can'|t
         if left in "—―" and not right.isdigit():
             return False
@@ -259,6 +258,17 @@ def _cuts_word(text: str, at: int) -> bool:
             return False
         return beyond_right.isalnum() and (mark_right in "-'" or (left + beyond_right).isdigit())
     return (left.isdigit() and right in "%‰°") or (left in "$€£¥" and right.isdigit())
+
+
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_ONE_WORD = re.compile(  # digits of a number, a word in katakana, and letters that begin no word
+    "[\\d〇零一二三四五六七八九十百千万萬億亿兆两兩半.]{2}|[\u30a0-\u30ff]{2}|.[ぁぃぅぇぉっゃゅょゎんー々]"
+)
+
+
+def _may_part(left: str, right: str) -> bool:
+    """Whether a word of Chinese or Japanese, which have no spaces, may end between two characters."""
+    return bool(_EAST_ASIAN.search(left + right)) and not _ONE_WORD.fullmatch(left + right)
 
 
 def _visible(text: str, at: int, step: int) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 # Plain text is UTF-8, UTF-16, or what older programs save as "ANSI": Windows-1252, a superset of Latin-1.
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", **dict.fromkeys(UTF_16, "utf-16")}
 _RARE = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x83\x86-\x89\x8b\x8d\x8f\x90\x98\x9d]")
 
 
@@ -52,6 +53,51 @@ def encoding_of(content: bytes) -> str:
     return "utf-8"
 
 
+_DECLARED = re.compile(
+    rb"(?:<meta[^>]{0,200}?charset|\A\s*<\?xml[^>]{0,100}?encoding)\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
+)
+# What pages that name the one are written in: https://encoding.spec.whatwg.org/#names-and-labels
+_READ_AS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "tis-620": "cp874"}
+_READ_AS |= {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
+
+
+def declared_charset(page: bytes) -> str:
+    """The character set that an HTML page names in its first kilobyte; empty if it names none that can be its own."""
+    match = _DECLARED.search(page[:1024])
+    name = match[1].decode("ascii", errors="ignore") if match else ""
+    return "" if name.casefold().startswith("utf-16") else name  # in which the name would not be found
+
+
+def saved_as(page: bytes) -> str:
+    """The character set of an HTML file by its own words; empty if it names none, or is UTF-8 nevertheless."""
+    try:
+        page.decode()
+    except UnicodeDecodeError:
+        return declared_charset(page)
+    return declared_charset(page) if page.isascii() else ""
+
+
+def page_text(content: bytes, charset: str = "") -> str:
+    """A page or e-mail in the character set of its byte order mark, its header or itself, else UTF-8 or "ANSI".
+
+    As in browsers, one that names ISO-8859-1 is read as Windows-1252, and a name that is unknown as none.
+    """
+    marked = next((codec for mark, codec in _MARKS.items() if content.startswith(mark)), "")
+    try:
+        named = next(filter(None, map(_codec, (marked, charset, declared_charset(content)))), "")
+        return content.decode(named or encoding_of(content), errors="replace")
+    except (LookupError, ValueError):  # no text, or a codec that does not decode to text
+        return content.decode("utf-8", errors="replace")
+
+
+def _codec(charset: str) -> str:
+    try:
+        name = codecs.lookup(charset).name if charset else ""
+    except (LookupError, ValueError):
+        return ""
+    return _READ_AS.get(name, name)
+
+
 def warn_of(name: str, encoding: str) -> None:
     called = {"utf-16": "UTF-16", "cp1252": "Windows-1252 (Latin-1)"}[encoding]
     message = f"{name} is not UTF-8 and was read as {called}; check its accented letters"
@@ -61,6 +107,9 @@ def warn_of(name: str, encoding: str) -> None:
 def not_windows(content: bytes) -> bool:
     """Whether content has bytes that no text in Windows-1252 has."""
     return bool(_RARE.search(content))
+
+
+LIGATURES = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}  # "ﬁ", of PDF files
 
 
 def printable(text: str, *, lines: bool = True) -> str:

@@ -52,6 +52,9 @@ NOT_FRAMED = [
     ("Nobody disputes that ", "the museum opened in 1998", "."),
     ("No one denies that ", "the museum opened in 1998", "."),
     ("It cannot be denied that ", "the museum opened in 1998", "."),
+    ("", "The fee is refunded in full.", " The claim was rejected? You can appeal."),
+    ("", "The fee is refunded in full.", "\n\n## This is wrong?\n\nPlease call us."),
+    ("Lies?\n\n", "We never sell personal data.", ""),
     ("", "The bridge is 330 metres long.", " It was fabricated in Leeds."),
     ("", "The bridge is 330 metres long.", " It is not so long as the other one."),
 ]

@@ -113,6 +113,24 @@ DENIED_AFTER_ELSEWHERE = [
     ("Dass der Turm alt ist", "Dass der Turm alt ist, ist falsch."),
     ("La torre está abierta", "La torre está abierta no es verdad."),
 ]
+# Chinese and Japanese, whose quotations may end within a clause.
+DENIED_WITHIN_A_CLAUSE = [
+    ("大桥安全可靠", "这座大桥不安全可靠。"),
+    ("安全可靠的大桥", "这是一座不安全可靠的大桥。"),
+    ("公司关闭工厂", "他否认公司关闭工厂。"),
+    ("会关闭工厂", "公司不会关闭工厂。"),
+    ("关闭工厂", "公司没有关闭工厂。"),
+    ("关闭工厂", "公司从未关闭工厂。"),
+    ("该公司", "该公司并未关闭工厂。"),
+    ("市议会批准了该项目", "市议会批准了该项目的说法不实。"),
+    ("市议会批准了该项目", "市议会批准了该项目是谣言。"),
+    ("可能な計画です", "不可能な計画です。"),
+    ("橋は1998年に開通", "橋は1998年に開通しなかった。"),
+    ("橋は1998年に開通し", "橋は1998年に開通しなかった。"),
+    ("橋は1998年に開通", "橋は1998年に開通していない。"),
+    ("橋は1998年に開通した", "橋は1998年に開通したという事実はない。"),
+    ("橋は1998年に開通した", "「橋は1998年に開通した」というのは誤りである。"),
+]
 # Half of a word or a number, however it is hidden.
 CUT = [
     ("happy with the result", "He was un\u200bhappy with the result."),
@@ -132,6 +150,10 @@ CUT = [
     ("ओरवेल का पुल", "ओरवेल का पुलिस थाना 1889 में खोला गया था।"),  # the bridge, the police station
     ("สะพานท", "สะพานที่ออร์เวลล์"),
     ("The old caf\u0065\u0301", "The old cafe\u0301s open at 7."),
+    ("98年通车", "该桥于1998年通车，全长三百米。"),
+    ("全长三百", "该桥全长三百五十米。"),
+    ("长度为300", "长度为300万米。"),
+    ("ロックを発売", "会社はクロックを発売した。"),  # a rock, a clock
 ]
 
 
@@ -140,7 +162,9 @@ def test_a_quotation_is_not_found_where_the_words_left_out_deny_it(text: str) ->
     assert not find_quote(QUOTED, (Passage(text=text),)).found
 
 
-@pytest.mark.parametrize(("quote", "text"), [*DENIED_BEFORE_ELSEWHERE, *DENIED_AFTER_ELSEWHERE])
+@pytest.mark.parametrize(
+    ("quote", "text"), [*DENIED_BEFORE_ELSEWHERE, *DENIED_AFTER_ELSEWHERE, *DENIED_WITHIN_A_CLAUSE]
+)
 def test_a_quotation_in_another_language_is_not_found_where_the_words_left_out_deny_it(quote: str, text: str) -> None:
     assert not find_quote(quote, (Passage(text=text),)).found
 
@@ -209,9 +233,19 @@ COMPOSED = [
     ("এটি ছোটো সেতু", unicodedata.normalize("NFD", "এটি ছোটো সেতু, ১৮৮৯ সালে খোলা।")),
     (unicodedata.normalize("NFD", "সেতু ছোটো"), "এটি সেতু ছোটো"),
 ]
+# No space divides the words of Chinese and Japanese.
+WITHIN_A_CLAUSE = [
+    ("長さは三百メートル", "この橋は1998年に開通し、長さは三百メートルである。"),
+    ("全长三百米的大桥", "这座全长三百米的大桥横跨海峡。"),
+    ("1998年通车", "该桥于1998年通车，全长三百米。"),
+    ("市议会批准了该项目", "上周三，市议会批准了该项目，但没有给出期限。"),
+    ("橋は1998年に開通", "この橋は1998年に開通した。"),
+    ("政府は新しい法案を可決", "昨日、政府は新しい法案を可決し、来年から施行する。"),
+    ("使用Python语言编写", "该软件使用Python语言编写并发布。"),
+]
 
 
-@pytest.mark.parametrize(("quote", "text"), [*TRUE_NEARBY, *MARKED, *COMPOSED])
+@pytest.mark.parametrize(("quote", "text"), [*TRUE_NEARBY, *MARKED, *COMPOSED, *WITHIN_A_CLAUSE])
 def test_a_true_quotation_is_found(quote: str, text: str) -> None:
     found = find_quote(quote, (Passage(text=text),))
     assert found.found

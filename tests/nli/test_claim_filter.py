@@ -27,6 +27,7 @@ LINES = Path(__file__).with_name("claim_lines.txt")
         ("Smith [3] showed that bees are insects.", "Smith showed that bees are insects."),
         ("“The share of women rose to 45%.”", "“The share of women rose to 45%.”"),
         ("The *bridge* was opened in _1889_.", "The bridge was opened in 1889."),
+        ("Let's be clear: wages have risen for 18 months.", "Wages have risen for 18 months."),
         ("I think that the Moon orbits the Earth.", "The Moon orbits the Earth."),
         ("It is important to note that bees sting people.", "Bees sting people."),
         ("As of my knowledge cutoff in 2021, the band had four albums.", "The band had four albums."),
@@ -91,7 +92,19 @@ Make sure that you pay within 30 days.
 Do not take it with alcohol.
 If you have any questions, call 0800 123456.
 Contact support at help@bank.example.
-Open the Settings app."""
+Open the Settings app.
+Leave the vinegar in it for one hour.
+Rinse the kettle three times.
+Take it once a day."""
+EXCLAIMED = """\
+We've created 5 million jobs!
+We have halved unemployment!
+Under my leadership, we've planted 2 million trees!
+I've cut taxes for 3 million families."""
+ATTRIBUTED = """\
+Lewis Carroll once wrote, “You know what the issue is with this world? Everyone wants magic.”
+When he was asked to cut the budget, Churchill replied, “Then what are we fighting for?”
+T.S. Eliot once said, “The existence of libraries affords the best evidence that we may have hope.”"""
 ITEMS = """\
 **Router:** included
 Installation: always free of charge.
@@ -131,6 +144,20 @@ def test_a_courtesy_before_a_statement_does_not_hide_it(courtesy: str, said: str
 @pytest.mark.parametrize("sentence", PERMITTED.splitlines())
 def test_what_may_be_done_is_a_claim(sentence: str) -> None:
     assert statement(sentence)
+
+
+@pytest.mark.parametrize("sentence", EXCLAIMED.splitlines())
+def test_what_a_speaker_boasts_of_is_a_claim(sentence: str) -> None:
+    assert statement(sentence)
+
+
+@pytest.mark.parametrize("sentence", ATTRIBUTED.splitlines())
+def test_that_somebody_said_something_is_a_claim(sentence: str) -> None:
+    assert (statement(sentence) or "").startswith(sentence[:20])
+
+
+def test_a_question_whether_somebody_said_something_states_nothing() -> None:
+    assert statements(["Did Churchill say, “What are we fighting for?”", "Who said “We shall fight”?"]) == [None, None]
 
 
 @pytest.mark.parametrize("sentence", INSTRUCTIONS.splitlines())

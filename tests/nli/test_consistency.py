@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue import words
-from redargue.nli.consistency import MOST_NUMBERS, check_consistency
+from redargue.nli.consistency import MOST_NUMBERS, check_consistency, only_planned
 from redargue.nli.lexical import FEATURE_NAMES, features
 
 WORDS = st.sampled_from(
@@ -30,6 +30,10 @@ def feature(name: str, claim: str, sentence: str) -> float:
         ("The tower – 31 m tall – was sold.", "The tower - 31 m tall - was sold"),
         ("The lamp is green.", "However, the lamp is green."),
         ("The lamp is green.", "The lamp is green; the door is red."),
+        ("The dose did not differ between groups.", "The dose did not differ between groups (P = 0.41)."),
+        ("The dose did not differ between groups.", "Conclusions: The dose did not differ between groups [3]."),
+        ("The lamp is green.", "A: The lamp is green.[^2]"),
+        ("The lamp is green.", "**The lamp.** The lamp is green¹."),
         ("Must not be installed in explosive atmospheres.", "must not be installed in explosive atmospheres"),
     ],
 )
@@ -51,6 +55,9 @@ def test_a_repeated_sentence_is_supported(claim: str, sentence: str) -> None:
         ["“The bridge is safe.”", "So said the mayor."],
         ["The bridge is safe.", "That is not true."],
         ["The following claim is false:", "The bridge is safe."],
+        ["The bridge is safe, but only in summer."],
+        ["The bridge is safe; except in winter."],
+        ["**Myth.** The bridge is safe."],
         ["Neither they nor we know whether the bridge is safe."],
     ],
 )
@@ -59,8 +66,35 @@ def test_words_in_another_frame_do_not_support(sentences: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "sentence"),
+    [("Inflation was 3.", "Inflation was 3.4 percent."), ("The tower has 12", "The tower has 12 – 15 floors.")],
+)
+def test_a_number_that_continues_is_not_repeated(claim: str, sentence: str) -> None:
+    assert check_consistency(claim, [sentence]).verdict != "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "planned"),
+    [
+        ("Hall 3 reopened in April.", "Hall 3 is to reopen in April.", True),
+        ("The fee was raised to 2 euros.", "She proposed raising the fee from 1 euro to 2 euros.", True),
+        ("The bridge was built in 1998.", "The bridge will be built in 1998.", True),
+        ("He won the cup.", "He may win the cup.", True),
+        ("Hall 3 was expected to reopen.", "Hall 3 is expected to reopen in April.", False),
+        ("The bridge was closed in 1998.", "It was to be closed in 1997, and was closed in 1998.", False),
+        ("He became the first president.", "He was to become the first president.", False),
+    ],
+)
+def test_what_is_only_planned_is_told_from_what_was_done(claim: str, text: str, planned: bool) -> None:
+    assert only_planned(claim, text) is planned
+
+
+@pytest.mark.parametrize(
     ("claim", "sentence", "kind", "text"),
     [
+        ("Everybody over 60 was dismissed.", "Nobody over 60 was dismissed.", "quantifier", None),
+        ("Aune succeeded Moe as chief on 1 May.", "Moe succeeded Aune as chief on 1 May.", "roles", None),
+        ("It expects between NOK 1.4 and 1.6 million.", "It expects between NOK 1.4 and 1.6 billion.", "number", None),
         ("The bridge opened in 1931.", "The bridge opened in 1932.", "number", "claim: 1931; evidence: 1932"),
         (
             "Emissions fell by 83 % between 2018 and 2024.",

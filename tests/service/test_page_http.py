@@ -285,6 +285,12 @@ async def test_of_a_page_that_is_chosen_as_the_text_all_is_read() -> None:
     assert read_uploads(FormData([("article", page)])).article.endswith(CLAIM)
 
 
+async def test_markdown_that_is_chosen_as_the_text_is_read_as_it_is_written_as_on_the_command_line() -> None:
+    text = f"---\ntitle: Fees\n---\n\n| Item | Fee |\n|---|---|\n| Basic | 5 |\n\n{CLAIM}\n"
+    note = UploadFile(io.BytesIO(text.encode()), filename="note.md")
+    assert read_uploads(FormData([("article", note)])).article == text
+
+
 async def test_a_letter_with_an_attached_picture_is_a_text() -> None:
     letter = EmailMessage()
     letter["Subject"] = "Blades"

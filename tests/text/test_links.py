@@ -45,6 +45,14 @@ A, B = "https://a.example/page", "https://b.example/x_(y)"
         (f"It is so [1].\n\n[1]: {A}\n[1]: {B}\n", "It is so.\n\n", {"It is so": [A]}),  # as in CommonMark
         (f"It is so [1].\n\nSources\n1. Report, {A} and {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
         (f"It is so [1].\n\n[1]: Report, {A} (archived: {B}).\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"It is so.[^1]\n\n[^1]: [Facts]({A}), page 3.\n", "It is so.\n\n", {"It is so": [A]}),
+        (f"It is so.[^1]\n\n[^1]: See [A]({A}) and [B]({B}), pp. 4-5.\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"It is so [1].\n\n## Sources\n\n1. [Facts]({A}), page 3.\n", "It is so.\n\n", {"It is so": [A]}),
+        (
+            f"It is so.[^1]\n\n[^1]: The city paid a third of it, [it says]({A}), not all.\n",
+            "It is so.\n\nThe city paid a third of it, it says, not all.\n",
+            {"It is so": [A], "The city paid": [A]},
+        ),
         (f"It is so {A} and {B}.", "It is so  and.", {"It is so": [A, B]}),
         ("It is so [1]. ftp://a.example", "It is so [1]. ftp://a.example", {}),
         (f"![A map]({A}) It is so.", "A map It is so.", {}),
@@ -69,6 +77,8 @@ def test_a_link_belongs_to_its_sentence(text: str, plain: str, cited: dict[str, 
         ("It is so.[^1]\n\n[^1]: Letter, <sources/letter.rtf>\n", ["sources/letter.rtf"]),
         ("It is so [2].\n\nSources\n\n[2] Mail of L. N., sources/mail.eml\n", ["sources/mail.eml"]),
         ("It is so [1].\n\n## Sources\n\n1. The report, report.pdf#page-2\n", ["report.pdf#page-2"]),
+        ("It is so.[^1]\n\n[^1]: [Notes](notes.pdf), page 3.\n", ["notes.pdf"]),
+        ("It is so ([report](sources/report.doc)), [slides](a.ppt).", ["sources/report.doc", "a.ppt"]),
         ("It is so, see notes.md and a/b.txt.", []),  # a bare name is a word of the text
         ("It is so ([key](file:///etc/hosts.txt)), [mail](mailto:a@b.md).", []),
     ],

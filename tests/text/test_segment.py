@@ -42,6 +42,33 @@ def test_sentences_stand_where_they_say_and_nothing_between_them_is_lost(whole: 
         assert GAP.fullmatch(whole[end:begin]), whole[end:begin]
 
 
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ("It took place at 11 centres in Spain.", "486 adults walked 30 minutes a day."),
+        ("It opened in 1998.", "300 people came (n = 12).", "1,200 left."),
+        ("The insurer paid 61 million in December.1", "The board met."),
+        (
+            "It opened in 1998.[^1]",
+            "It is 300 m long.[2][3]",
+            "It is old.¹",
+            "“It is safe.”【1†source】",
+            "45 people came.",
+        ),
+        ("Smith et al. 2004 found it in vol. 123 of the annals, and Jan. 2024 was cold.",),
+        ("It rose by approx. 300 people, see fig.1 The house.",),
+    ],
+)
+def test_a_sentence_begins_with_a_number_or_after_that_of_a_footnote(sentences: tuple[str, ...]) -> None:
+    assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
+
+
+def test_the_mark_of_a_footnote_is_no_part_of_what_it_says() -> None:
+    text = "The bridge is open.[^1]\n\n[^1]: A further payment depends on the weather.\n[^b]: It was paid in May."
+    found = [each.text for each in sentences_of(text)]
+    assert found == ["The bridge is open.[^1]", "A further payment depends on the weather.", "It was paid in May."]
+
+
 def test_headings_and_entries_of_lists_are_sentences_of_their_own() -> None:
     whole = (
         "# Bees\nBees are\ninsects. They fly.\n\nThey make:\n1. honey\n2) wax, e.g. candles\n- and noise\nA. Einstein"

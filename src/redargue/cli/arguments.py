@@ -21,7 +21,7 @@ from redargue.inputs.claims import read_rows as read_table
 from redargue.inputs.rows import row_of_line, unpacked_suffix
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_file
-from redargue.sanitize import NotText, counted, decode, printable
+from redargue.sanitize import NotText, counted, decode, page_text, printable, saved_as
 from redargue.spec import RunSpec
 from redargue.text.segment import KINDS, Kind, Text, has_several_sentences, text_of
 
@@ -182,11 +182,12 @@ def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path
 
 
 def read_argument(argument: str, where: str = "") -> str:
-    """The text of a plain-text file or of standard input, with its line breaks as they are."""
+    """The text of a plain-text file, the source of a page, or standard input, with its line breaks as they are."""
     is_input = argument == "-"
     try:
         raw = sys.stdin.buffer.read() if is_input else Path(argument).read_bytes()
-        text = decode(raw, "standard input" if is_input else argument)
+        charset = saved_as(raw) if argument.lower().endswith((".html", ".htm")) else ""
+        text = page_text(raw, charset) if charset else decode(raw, "standard input" if is_input else argument)
     except (OSError, NotText) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{argument!r} cannot be read: {reason}", where=where) from error

@@ -9,7 +9,6 @@ names themselves.
 from __future__ import annotations
 
 import asyncio
-import codecs
 import os
 import re
 import socket
@@ -25,7 +24,7 @@ import httpx2
 
 from redargue.errors import ProviderError, UsageError
 from redargue.net.secrets import display_url
-from redargue.sanitize import encoding_of, printable
+from redargue.sanitize import page_text, printable
 
 
 def trusted(*, from_environment: bool = True) -> ssl.SSLContext:
@@ -118,11 +117,6 @@ PORTS = (80, 443)
 ALLOW = "REDARGUE_FETCH_ALLOW"  # HOST:PORT …, which may be private: a wiki of the user's organisation
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# What pages that name the one are written in: https://encoding.spec.whatwg.org/#names-and-labels
-_READ_AS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "tis-620": "cp874"}
-_READ_AS |= {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
 _HEADERS = {"User-Agent": f"redargue/{version('redargue')}", "Accept": "*/*", "Accept-Encoding": ACCEPTED}
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -140,15 +134,7 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The content in the charset of its byte order mark, the header or the first kilobyte, else UTF-8 or "ANSI"."""
-        marked = next((codec for mark, codec in _MARKS.items() if self.content.startswith(mark)), "")
-        match = _META_CHARSET.search(self.content[:1024])
-        try:
-            charset = marked or self.charset or (match[1].decode("ascii") if match else encoding_of(self.content))
-            name = codecs.lookup(charset).name
-            return self.content.decode(_READ_AS.get(name, name), errors="replace")
-        except (LookupError, ValueError):  # no text, an unknown codec, or one that does not decode to text
-            return self.content.decode("utf-8", errors="replace")
+        return page_text(self.content, self.charset)
 
 
 class DeadLink(ProviderError):

@@ -108,6 +108,7 @@ def _weights() -> Floats:
 _SHORT = 6  # words of a statement that leaves some out: "Router included for free"
 FEWEST = 2  # words of a statement: "Crime increased."
 THRESHOLD = -0.2  # log-odds above which a sentence is a claim
+WITH_A_FIGURE = -1.2  # above which a sentence with a verb and a figure is one
 CERTAIN = 1.0  # above which words without a verb are a fragment of one
 
 _FEELING = (
@@ -183,7 +184,7 @@ _LEAD = re.compile(
 )
 _COURTESY = re.compile(  # before a statement: "Thanks for your question, the fee is …", "Here is the answer: The fee …"
     r"(?:(?:many )?thanks(?! to\b)|thank you|(?:happy|glad) to help|(?:i )?hope(?:fully)?|you(?:'re| are) welcome"
-    r"|let me|please|kindly|here(?:'s| is| are)|(?:i apologi[sz]e|(?:my )?apologies)|no (?:worries|problem)"
+    r"|let(?: me|'s)|please|kindly|here(?:'s| is| are)|(?:i apologi[sz]e|(?:my )?apologies)|no (?:worries|problem)"
     r"|(?:don't|do not) worry|(?:great|good|nice|excellent) question|i(?:'m| am) (?:happy|glad|pleased|sorry|afraid)"
     r"|as an? (?:\w+ )?(?:ai|language model)|sorry|for your information|quick answer)\b"
     rf"[^,:;.!?–—]{{0,60}}(?:\s*[:;–—.!]\s+|,\s*(?:{_SUBJECT_BEGINS}|(?=\w+s\s)))",
@@ -206,6 +207,12 @@ _OPINION = re.compile(
     re.IGNORECASE,
 )
 _REPORTED = re.compile(r"It (?:is|was) (?:said|reported|believed|thought|known|estimated|claimed|alleged) that ")
+_ATTRIBUTED = re.compile(  # somebody's words: "Shaw once said, “…”"
+    r"(?!(?:i|we|you|who|what|why|how|(?:when |where )?(?:did|does|has|is|was|are|were))\b)[^\"“”‘?!]{2,80}"
+    r"\b(?:said|says?|saying|wrote|writes|written|tweeted|posted|replied|claimed|claims"
+    r"|stated|states|declared|announced|told \w+|asked|admitted|argued|insisted)\b[^\"“”‘?!]{0,40}?[\"“‘]\w",
+    re.IGNORECASE,
+)
 _EMOJI = re.compile("\\s*[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u200d\ufe0f]+")  # before a full stop they hide it
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUESTION = re.compile(r"\?\s*$")
@@ -231,24 +238,21 @@ def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> li
 def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[Statement]:
     """What each sentence states; of several sentences in one string, those that can be checked are the claim."""
     found = [list(candidates(sentence)) for sentence in sentences]
-    stated = [part.text for of_one in found for part in of_one]
-    every = list(dict.fromkeys([*stated, *map(_unquoted, stated)]))
+    stated = [part for of_one in found for part in of_one]
+    every = list(dict.fromkeys([*(part.text for part in stated), *map(_unmarked, stated)]))
     odds = dict(zip(every, map(float, scores(every, embedder or shared())), strict=True)) if every else {}
-    odds = {text: max(odds[text], odds[_unquoted(text)]) for text in stated}
+    odds = {part.text: max(odds[part.text], odds[_unmarked(part)]) for part in stated}
     return [_reading(sentence, of_one, odds) for sentence, of_one in zip(sentences, found, strict=True)]
 
 
-def _unquoted(text: str) -> str:
-    """A sentence of a quotation without the marks at its edges, which say nothing of what it states."""
-    return text.strip('"“”„«»') or text
+def _unmarked(part: _Candidate) -> str:
+    """A sentence without quotation marks at its edges and an exclamation mark, which say nothing of what it states."""
+    text = part.text.strip('"“”„«»') or part.text
+    return re.sub("!+$", ".", text) if part.finite else text
 
 
 def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, float]) -> Statement:
-    claims = [
-        part.text
-        for part in found
-        if (odds[part.text] > THRESHOLD or _is_certain(part.text)) and not (part.label and not part.finite)
-    ]
+    claims = [part.text for part in found if _is_claim(part, odds[part.text])]
     if claims:
         return Statement(" ".join(claims))
     if claim := instruction(sentence):
@@ -258,10 +262,17 @@ def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, floa
     return Statement(fragment=adds_a_clause or any(_is_fragment(part, odds[part.text]) for part in found))
 
 
+def _is_claim(part: _Candidate, odds: float) -> bool:
+    if part.label and not part.finite:
+        return False
+    figure = part.finite and gives_a_figure(_ADDRESS.sub("", part.text))
+    return odds > (WITH_A_FIGURE if figure else THRESHOLD) or _is_certain(part.text)
+
+
 def _is_certain(text: str) -> bool:
     """Whether a sentence states something whatever the model says: "You can open it by post.", "It is free."."""
     permitted = _PERMITTED.match(text)
-    if _REPORTED.match(text) or _PREDICATE.match(text):
+    if _REPORTED.match(text) or _PREDICATE.match(text) or _ATTRIBUTED.match(text):
         return True
     return permitted is not None and _names_something(text[permitted.start(1) :])
 
@@ -406,7 +417,7 @@ _IRREGULAR = {"can't": "can", "won't": "will"}
 def asserted(text: str) -> str | None:
     """The statement that a question makes; a text that is not a question, unchanged; None for other questions."""
     question = text.rstrip("\"'”)* ")
-    if not question.endswith("?"):
+    if not question.endswith("?") or _ATTRIBUTED.match(text):
         return text
     question = question.rstrip("?! ") + "?"
     if wrapped := _WRAPPED.match(question):
@@ -502,6 +513,12 @@ _COURTEOUS = re.compile(  # before what is asked
 )
 _CONDITION = re.compile(r"\A(?:if|when|before|after|once|as soon as) [^,]{1,80},\s+", re.IGNORECASE)
 _NOT_AN_ORDER = word_set("worry hesitate panic mind")
+_SPELLED = re.compile(  # not "Take one moment"
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|sixty)\s+(?:\w+\s)?"
+    r"(?:minutes?|hours?|days?|weeks?|months?|years?|times|tablets?|drops|spoons?|cups?|metres?|litres?|euros?)\b"
+    r"|\b(?:once|twice)(?= (?:an?|per|every)\b| daily)",
+    re.IGNORECASE,
+)
 _NAMED = re.compile(r"\b(?:to|in|at|from|with|by|under|on|of|for|the|via)\s+[A-Z]\w")
 _NUMBERED = re.compile(r"\A(?:step\s+)?\d{1,2}[.:)]\s+", re.IGNORECASE)
 _TO_THE_WRITER = re.compile(  # asks for something
@@ -555,9 +572,9 @@ def instruction(sentence: str) -> str | None:
 
 
 def _gives_a_detail(words: str) -> bool:
-    """Whether words give an address, a figure or a name."""
+    """Whether words give an address, a figure, a number in words or a name."""
     plain = _ADDRESS.sub("", words)
-    return plain != words or gives_a_figure(plain) or _NAMED.search(plain) is not None
+    return plain != words or gives_a_figure(plain) or any(each.search(plain) for each in (_SPELLED, _NAMED))
 
 
 def _names_something(words: str) -> bool:

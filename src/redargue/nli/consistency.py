@@ -16,7 +16,7 @@ from redargue.nli.alignment import Alignment, Parsed, align, compare_quantities,
 from redargue.nli.binding import Binding, bind, bind_words, gives, holds
 from redargue.nli.edits import Edit, EditToken, edit_of, tokens
 from redargue.nli.facts import tables_in
-from redargue.nli.grammar import FUNCTION_WORDS, stem, word_set
+from redargue.nli.grammar import FUNCTION_WORDS, is_past, stem, word_set
 
 # Whether a text asserts a claim word for word.
 
@@ -24,9 +24,14 @@ from redargue.nli.grammar import FUNCTION_WORDS, stem, word_set
 _QUOTES = str.maketrans("“”„«»‘’‐‑−–—", '"""""\'\'-----')
 _LED = re.compile(
     r"(?:however|moreover|also|but|and|so|yet|then|thus|furthermore|in addition|therefore|for example|for instance"
-    r"|today|note|[-*•])[,:]? ",
+    r"|today|note|[-*•])[,:]? |(?:background|methods?|results?|findings?|conclusions?|interpretation|answer|a): "
+    r"|\*\*[^*]{1,60}\.\*\* ",
     re.IGNORECASE,
 )
+_REFERENCE = re.compile(  # behind a statement: "[^1]", "(P = 0.41)", "(Table 2)"
+    r"(?: ?(?:\[\^?\w{1,10}\]|\((?:[pnrtf] ?[=<>≤≥]|95 ?%|see |table |fig)[^()]{0,60}\)|[¹²³⁰⁴-⁹]+))+", re.IGNORECASE
+)
+_NUMBER_CONTINUES = re.compile(r"\d(?:\.| - )\d")
 _FRAME = re.compile(  # the clause after one of these words may not be asserted
     r"\b(?:if|unless|whether|not true|untrue|false\w*|wrong\w*|myth|den(?:y|ies|ied)|claim\w*|alleg\w+"
     r"|sa(?:id|ys?|ying)|according|believ\w+|hop(?:e|es|ed|ing)|thought|thinks?|rumou?r\w*|suggest\w*|would|might"
@@ -56,7 +61,9 @@ def verbatim(claim: str, text: str) -> bool:
         return True
     places = [found.start() for found in re.finditer(f"(?={re.escape(ours.lower())})", theirs.lower())]
     return any(
-        theirs[at + 1 : at + len(ours)] == ours[1:] and _asserted(theirs[:at], theirs[at + len(ours) :])
+        theirs[at + 1 : at + len(ours)] == ours[1:]
+        and not _NUMBER_CONTINUES.match(theirs, at + len(ours) - 1)
+        and _asserted(theirs[:at], theirs[at + len(ours) :])
         for at in places
     )
 
@@ -73,6 +80,28 @@ def only_framed(claim: str, text: str) -> bool:
     return bool(found) and all(_UNASSERTED.search(theirs[: each.start()]) for each in found)
 
 
+_PLANNED = re.compile(
+    r"\b(?:will|shall|may|might|could|(?:is|are) (?:due |set |expected |scheduled |planned |likely )?to"
+    r"|(?:was|were) (?:due|set|expected|scheduled|planned) to"
+    r"|(?:plan|intend|want|hope|aim|promise|propose|decide|expect|agree)(?:s|d|ed|ned)? to|propos(?:es?|ed|ing)"
+    r"|consider(?:s|ed|ing)?) (?:\w+ly )?(?:be |have )?(?P<verb>[a-z]+)",
+    re.IGNORECASE,
+)
+
+
+def only_planned(claim: str, text: str) -> bool:
+    """Whether the claim says that something was done which the text only announces, proposes or holds possible."""
+    done = _done(claim)
+    planned = {stem(match["verb"]) for match in _PLANNED.finditer(text)} & done
+    return bool(planned) and not planned & (_done(text) | {stem(match["verb"]) for match in _PLANNED.finditer(claim)})
+
+
+def _done(text: str) -> set[str]:
+    """The stems of the verbs in a past form that nobody plans: "reopened", "was raised"."""
+    words = re.findall(r"[a-z]+", _PLANNED.sub(" ", text).lower())
+    return {stem(word) for word in words if is_past(word)}
+
+
 @lru_cache(maxsize=1024)
 def _plain(text: str) -> str:
     """The text with one kind of quotes and dashes, single spaces, no final stop and a small first letter."""
@@ -84,10 +113,13 @@ def _plain(text: str) -> str:
 
 def _asserted(before: str, after: str) -> bool:
     """Whether a clause between two texts is asserted."""
-    if before.count('"') % 2 or re.match(r"[^.!;]*\b(?:if|unless|except\w*|until|provided)\b|[^.!]*\?", after):
+    limited = r"[^.!;]*\b(?:if|unless|until|provided|but (?:only|not))\b|[^.!]*\bexcept\w*\b|[^.!]*\?"
+    if before.count('"') % 2 or re.match(limited, after):
         return False
+    if reference := _REFERENCE.match(after):
+        after = after[reference.end() :]
     new_clause = re.search(r"(?:; |[.!] |, (?:and|but) )$", before) and not _FRAME.search(_last_clause(before))
-    starts = not before or _LED.fullmatch(before) or new_clause
+    starts = not before or (_LED.fullmatch(before) and not _FRAME.search(before)) or new_clause
     return bool(starts) and (not after or bool(re.match(r"[.!;]|, (?:and|but|which|who|while|whereas)\b| - ", after)))
 
 
@@ -312,11 +344,11 @@ def _clauses(text: Parsed) -> set[str]:
 
 def _swap(ours: list[EditToken], theirs: list[EditToken]) -> Difference | None:
     """The difference of two texts of the same tokens in another order, if two parts have changed places."""
+    differ = [i for i, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one.key != other.key]
+    ours, theirs = ours[differ[0] : differ[-1] + 1], theirs[differ[0] : differ[-1] + 1]
     words = {token.word for token in ours}
     if words & _LINKS and "than" not in words:
         return None
-    differ = [i for i, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one.key != other.key]
-    ours, theirs = ours[differ[0] : differ[-1] + 1], theirs[differ[0] : differ[-1] + 1]
     if {ours[0].word, theirs[0].word} & _MOVABLE:
         return None
     one, other = [token.key for token in ours], [token.key for token in theirs]

@@ -23,8 +23,8 @@ _CLASSES = {
     for name, words in {
         "obligation": "must shall required obliged",
         "permission": "may can could might allowed",
-        "universal": "all every each always",
-        "partial": "some several most many few sometimes often usually",
+        "universal": "all every each always everybody everyone",
+        "partial": "some somebody someone several most many few sometimes often usually",
         "zero": "none nobody no",
     }.items()
     for word in words.split()

@@ -48,7 +48,11 @@ def _irregular() -> dict[str, str]:
 def stem(word: str) -> str:
     """The word without inflection, in lower case: "ris" for "rise", "rises", "rising" and "rose"."""
     word = re.sub(r"['’]s?$", "", word.casefold())
-    word = _irregular().get(word, word)
+    return regular_stem(_irregular().get(word, word))
+
+
+def regular_stem(word: str) -> str:
+    """The stem of a word in lower case that is inflected by rule."""
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif re.search(r"(?:s|x|z|ch|sh)es$", word):
@@ -61,6 +65,11 @@ def stem(word: str) -> str:
     if len(word) > 3 and word.endswith("e"):
         word = word[:-1]
     return re.sub(r"ll$", "l", re.sub(r"(?<=[^aeiou])y$", "i", word))
+
+
+def is_past(word: str) -> bool:
+    """Whether a word in lower case may be a past form."""
+    return word.endswith("ed") or (word in _irregular() and not word.endswith("ing"))
 
 
 @cache

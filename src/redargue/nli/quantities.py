@@ -219,7 +219,9 @@ _MEASURE = re.compile(
     rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![\w²³]))?"
     r"(?P<plus>\+(?!\w)| or (?i:more|longer|older|over|above|higher)\b| or (?i:less|fewer|under|younger|below)\b)?",
 )
-_BEFORE = re.compile(rf"(?<![\w-])(?:(?P<lead>{_LEAD})|(?P<between>between))\s*(?:an? |the )?$", re.IGNORECASE)
+_BEFORE = re.compile(
+    rf"(?<![\w-])(?:(?P<lead>{_LEAD})|(?P<between>between)(?: (?-i:[A-Z]{{3}}))?)\s*(?:an? |the )?$", re.IGNORECASE
+)
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = (
     "(?:"

@@ -37,7 +37,7 @@ from redargue.nli.aggregation import (
     with_parts,
 )
 from redargue.nli.alignment import counts_something_else, coverage, parsed
-from redargue.nli.consistency import check_consistency, only_framed
+from redargue.nli.consistency import check_consistency, only_framed, only_planned
 from redargue.nli.facts import is_of_another
 from redargue.nli.quantities import in_units_of
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
@@ -433,7 +433,7 @@ def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison
 
 
 def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float) -> tuple[Entailment, float]:
-    """The judgement, without support by a text that only says that someone claims or denies it; and the relevance.
+    """The judgement, without support by a text that only says that someone claims, denies or plans it; the relevance.
 
     Nor does a text refute a claim by the number of something else, nor decide one about another numbered thing.
     """
@@ -444,7 +444,7 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
         judgement = _UNREAD
     elif counts_something_else(parsed(claim), parsed(text)):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
-    elif framed:
+    elif framed or only_planned(claim, text):
         judgement = without_support(judgement)
     return judgement, relevance
 

@@ -139,7 +139,9 @@ def fields_of(page: Page) -> dict[str, str]:
 # files are not followed.
 
 
-SUFFIXES = ("pdf", "docx", "odt", "rtf", "xlsx", "eml", "html", "htm", "md", "txt")
+SUFFIXES = tuple(  # the last are not read, and a link to one says so
+    "pdf docx odt rtf xlsx eml html htm md txt doc xls ppt pptx odp ods epub".split()
+)
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 
 

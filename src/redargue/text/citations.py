@@ -27,6 +27,7 @@ from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.net.fetch import PageFetcher
 from redargue.nli.claim_filter import is_counted
+from redargue.nli.grammar import has_finite_verb
 from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.corpus.markup import html_with_links
 from redargue.retrieval.tools import Search
@@ -56,18 +57,14 @@ _SOURCES = re.compile(  # the heading of a list of sources
 class _Patterns(NamedTuple):
     """Where a text defines references, and where it links."""
 
-    definition: re.Pattern[str]  # "[1]: https://…"
-    numbered: re.Pattern[str]  # "1. Title, https://…"
     link: re.Pattern[str]
+    last: re.Pattern[str]  # of a line that ends with an address
 
 
 def _patterns(*more: str) -> _Patterns:
     """For addresses, and what else may be in their place, except among bare addresses."""
     target, shortest = ("|".join((address, *more)) for address in (_ADDRESS, f"{_BALANCED}|{_ADDRESS}?"))
-    end = rf"(?P<title>[^\n]*?)<?(?P<url>{target})>?[ \t]*(?P<rest>(?:[\"'(][^\n]*)?)$\n?"
     return _Patterns(
-        re.compile(rf"^[ \t]*\[\^?(?P<name>[^\]\n]{{1,40}})\](?::|(?<=\d\]))[ \t]+{end}", re.MULTILINE),
-        re.compile(rf"^[ \t]*(?P<name>\d{{1,3}})[.)][ \t]+{end}", re.MULTILINE),
         re.compile(
             rf"!?\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]"
             rf"\(\s*<?(?P<inline>{shortest})>?(?:\s+[\"'(][^\n]*?[\"')])?\s*\)"
@@ -77,9 +74,16 @@ def _patterns(*more: str) -> _Patterns:
             rf"|(?P<bare>{_ADDRESS})",
             re.IGNORECASE,
         ),
+        re.compile(rf"[^\n]*?<?(?P<url>{target})>?[ \t]*(?:[\"'(][^\n]*)?\Z"),
     )
 
 
+_DEFINITION = re.compile(  # "[1]: https://…"
+    r"^[ \t]*\[\^?(?P<name>[^\]\n]{1,40})\](?:(?P<certain>:)|(?<=\d\]))[ \t]+(?P<line>[^\n]*)$\n?", re.MULTILINE
+)
+_NUMBERED = re.compile(  # of a list of sources
+    r"^[ \t]*(?P<name>\d{1,3})[.)](?P<certain>)[ \t]+(?P<line>[^\n]*)$\n?", re.MULTILINE
+)
 _WEB, _WITH_FILES = _patterns(), _patterns(_PATH)
 _EMPTY = re.compile(r"[ \t]*\([ \t,;]*\)|[ \t]+(?=[.,;:!?])")
 _HTML = re.compile(  # begins with a tag, and closes one
@@ -114,7 +118,7 @@ def read_links(text: str, *, files: bool = False) -> LinkedText:
     """The links of Markdown (inline, by reference, footnotes), lists of numbered sources, and bare addresses.
 
     Only http and https count, and with ``files`` paths of documents, except bare ones. Of a Markdown link its words
-    stay in the plain text; a line that defines a reference is left out of it.
+    stay in the plain text; a line that defines a reference is left out of it, unless it says more than where that is.
     """
     patterns = _WITH_FILES if files else _WEB
     body, definitions = _defined(text.replace("\r\n", "\n"), patterns)
@@ -139,18 +143,30 @@ def _defined(text: str, patterns: _Patterns) -> tuple[str, _Definitions]:
     """
     *_, heading = [None, *_SOURCES.finditer(text)]
     body, sources = (text[: heading.start()], text[heading.end() :]) if heading else (text, "")
-    found = [*patterns.definition.finditer(text), *patterns.numbered.finditer(sources)]
     definitions: dict[str, tuple[str, ...]] = {}
-    for match in found:
-        urls = map(
-            _trimmed, [*re.findall(_ADDRESS, match["title"]), match["url"], *re.findall(_ADDRESS, match["rest"])]
-        )
-        definitions.setdefault(match["name"].casefold(), tuple(dict.fromkeys(urls)))
-    rest = patterns.numbered.sub("", patterns.definition.sub("", sources))
-    body = patterns.definition.sub("", body)
-    if heading and (rest.strip() or not definitions):  # other text follows the list, or it is not a list
-        body += heading.group() + rest
+
+    def define(match: re.Match[str]) -> str:
+        """What stays of the line in the text."""
+        line = match["line"]
+        last = patterns.last.match(line)
+        linked = _addresses(line, patterns.link) if last or match["certain"] is not None else ()
+        at_end = _trimmed(last["url"]) if last else ""  # may be a bare path
+        urls = dict.fromkeys([*linked, *([at_end] if at_end and not any(at_end in url for url in linked) else [])])
+        if not urls:
+            return match[0]
+        definitions.setdefault(match["name"].casefold(), tuple(urls))
+        return "" if last or not has_finite_verb(patterns.link.sub("", line)) else f"{line}\n"
+
+    body, sources = _DEFINITION.sub(define, body), _DEFINITION.sub(define, sources)
+    sources = _NUMBERED.sub(define, sources)
+    if heading and (sources.strip() or not definitions):  # other text follows the list, or it is not a list
+        body += heading.group() + sources
     return body, definitions
+
+
+def _addresses(line: str, link_pattern: re.Pattern[str]) -> list[str]:
+    found = (match["inline"] or match["angle"] or match["bare"] for match in link_pattern.finditer(line))
+    return [_trimmed(url) for url in found if url]
 
 
 def _parts(

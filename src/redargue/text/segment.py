@@ -94,7 +94,7 @@ class Sentence(Frozen):
         return UncheckedSentence(start=self.start, end=self.end, why=why)
 
 
-_MARKER = r"[ \t]*(?:[-*+•·–]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+"
+_MARKER = r"[ \t]*(?:[-*+•·–]|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|\[\^[\w-]{1,20}\]:)[ \t]+"
 _BREAKS = re.compile(rf"\n[ \t\r]*(?=\n)|\n(?={_MARKER}\S)|\n(?=[ \t]*#)|(?<=\n)([ \t]*#[^\n]*)\n|\A([ \t]*#[^\n]*)\n")
 _ITEM_START = re.compile(_MARKER)
 _BLOCKS = re.compile(  # lines that are not running text, tags of blocks, and images whose text has three words or more
@@ -120,7 +120,7 @@ def sentences_of(whole: str) -> tuple[Sentence, ...]:
 
     Blank lines, headings, lines that accompany a document (its embargo, dateline, contacts), list items, tags of HTML
     blocks, images with a text, rows of tables and their cells of four words and more end a sentence regardless of
-    punctuation; a list marker (``1.``, ``-``) is not part of a sentence.
+    punctuation; the marker of a list (``1.``, ``-``) or a footnote (``[^1]:``) is not part of a sentence.
     """
     sentences = (Sentence(start=start, end=end, text=whole[start:end]) for start, end in _spans(whole))
     return tuple(sentence for sentence in sentences if re.search(r"\w", sentence.text))

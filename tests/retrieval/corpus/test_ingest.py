@@ -187,9 +187,26 @@ def test_metadata_of_a_page_comes_from_what_it_states(tmp_path: Path, head: str,
     assert {name: value for name, value in fields.items() if value} == expected
 
 
+def test_what_a_page_strikes_out_is_not_read(tmp_path: Path) -> None:
+    page = "<p>The fee is <del>5</del> <ins>7</ins> euros, entry <s>is free</s> costs <strike>1</strike> 2.</p>"
+    assert one(write(tmp_path / "a.html", page)).text == "The fee is 7 euros, entry costs 2."
+
+
+def test_a_note_across_a_table_leaves_its_cells_their_names(tmp_path: Path) -> None:
+    head = "<tr><th colspan=3>Key figures</th></tr><tr><th></th><th>2023</th><th>2024</th></tr>"
+    rows = "<tr><th>Revenue</th><td>1,204</td><td>1,377</td></tr><tr><td colspan=3>in NOK million</td></tr>"
+    page = one(write(tmp_path / "a.html", f"<table>{head}{rows}</table>"))
+    assert page.text.split("\n\n") == ["Key figures", "Revenue; 2023: 1,204; 2024: 1,377.", "in NOK million"]
+
+
 def test_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     document = one(write(tmp_path / "a.pdf", pdf("The tower opened in 1889.", "Towers")))
     assert (document.text, document.title) == ("The tower opened in 1889.", "Towers")
+
+
+def test_ligatures_of_a_pdf_are_letters(tmp_path: Path) -> None:
+    document = one(write(tmp_path / "a.pdf", pdf(r"The \256re stopped a \257ight.")))
+    assert document.text == "The fire stopped a flight."
 
 
 @pytest.mark.parametrize(

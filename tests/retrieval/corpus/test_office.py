@@ -293,6 +293,12 @@ def test_a_letter_without_its_character_set_is_read_like_a_text_file(
     assert one(tmp_path / "a.eml", content).text == "The café costs 5 €."
 
 
+def test_a_letter_that_names_latin_1_is_read_as_windows_1252(tmp_path: Path) -> None:
+    header = "Subject: a\nFrom: b@c.org\nContent-Type: text/plain; charset=iso-8859-1\n"
+    content = f"{header}\nThe “café” costs 5 €.\n".encode("cp1252")
+    assert one(tmp_path / "a.eml", content).text == "The “café” costs 5 €."
+
+
 @pytest.mark.parametrize("page", ["<body hidden><p>{}</p>", "<body style='display:none'>{}", "<body><nav>{}</nav>"])
 def test_a_page_that_a_script_shows_is_read_whole(page: str, tmp_path: Path) -> None:
     path = tmp_path / "a.html"

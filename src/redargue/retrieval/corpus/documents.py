@@ -138,6 +138,10 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
     starts = {start for start in starts if not _is_after_ordinal(text, start)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
+    starts.update(match.end() for match in _AFTER_MARK.finditer(text))
+    starts.update(
+        match.end() for match in _BEFORE_NUMBER.finditer(text) if (match["word"] or "").lower() not in _ABBREVIATIONS
+    )
     return tuple(sorted({*_kept_together(starts, tuple(_rows(text)), len(text))}))
 
 
@@ -158,6 +162,20 @@ def _is_after_ordinal(text: str, start: int) -> bool:
     return (before["before"] or "").lower() in _BEFORE_ORDINALS or bool(_MONTH.match(text, start))
 
 
+# Where syntok sees no sentence begin: "… in December.1 The board …" and "… in 1998.[^2] It is …", behind the mark of a
+# footnote, and "… in Spain. 486 adults …", with a number.
+_AFTER_MARK = re.compile(
+    r"\b[^\W\d_]{4,}[.!?][\"”’)]?\d{1,2}\s+(?=[A-Z][a-z])"
+    r"|[\w)%][.!?][\"”’)]?(?:\[\^?[\w -]{1,20}\]|[¹²³⁰⁴-⁹]+|【[^】\n]{1,40}】)+\s+(?=[\"“(]?[A-Z\d])"
+)
+_BEFORE_NUMBER = re.compile(
+    r"(?:\b(?P<word>[^\W\d_]{3,})|\b(?:1\d|20)\d\d|[%)\]])[.!?][\"”’)]*\s+(?=\d[\d,]{2,}(?:\.\d+)?\s+[a-z])"
+)
+_ABBREVIATIONS = frozenset(
+    "vol nos fig figs art arts sec chap par para approx max min est tel ext pop incl excl avg col cat reg rev inc ltd"
+    " corp bldg apt ave ibid univ jan feb mar apr jun jul aug sep sept oct nov dec bzw inkl exkl zzgl evtl mind env"
+    " etc".split()
+)
 _PAGE_START = re.compile(rf"{PAGE_BREAK}\s*+")
 _LINE = re.compile(r"[^\n\f]+")
 _NAMED_CELL = re.compile(r"[^\n:;]{1,60}: \S")

@@ -15,7 +15,8 @@
 ``.json``          one such document, or a list of them
 =================  =========================================================================================
 
-Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or UTF-16 or Windows-1252 with a warning.
+Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or what a page or an e-mail names, or UTF-16 or
+Windows-1252 with a warning.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from redargue.retrieval.corpus.office import (
     read_xlsx,
     refuse_mislabelled,
 )
-from redargue.sanitize import NotText, encoding_of, warn_of
+from redargue.sanitize import NotText, encoding_of, page_text, saved_as, warn_of
 
 # The mark of a corpus to which documents are being added: its searches would miss some.
 
@@ -92,7 +93,8 @@ def was_killed(mark: str) -> bool:
 LARGEST_DOCUMENT = 128 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
 LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to
 
-_PLAIN = frozenset({".txt", ".md", ".html", ".htm", ".csv", ".tsv"})
+_PAGES = frozenset({".html", ".htm"})
+_PLAIN = frozenset({".txt", ".md", ".csv", ".tsv"}) | _PAGES
 _FIELDS = ("id", "title", "text", "url", "publisher", "published")
 
 
@@ -162,7 +164,7 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
 
     Args:
         path: the file.
-        whole: whether all is read that an HTML page shows, as of a text to be checked, and not its main text only.
+        whole: whether it is a text to be checked: all that an HTML page shows, and Markdown as it is written.
     """
     path = Path(os.path.abspath(path))
     compressed = path.suffix.lower() == ".gz"
@@ -182,9 +184,9 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
             if suffix == ".eml":
                 yield from _letter(path, read_eml(content))
                 return
-            reader = _WHOLE.get(suffix, _READERS[suffix]) if whole else _READERS[suffix]
-            fields = reader(content)
-            if suffix in _PLAIN and (encoding := encoding_of(content)) != "utf-8":
+            fields = _read_whole(content, suffix) if whole else _READERS[suffix](content)
+            named = suffix in _PAGES and saved_as(content)
+            if suffix in _PLAIN and not named and (encoding := encoding_of(content)) != "utf-8":
                 warn_of(str(path), encoding)
             yield _document(str(path), id=str(path), path=str(path), **fields)
         else:
@@ -205,6 +207,12 @@ def _require_file(path: Path) -> None:
         os.listdir(path)  # find_files yields a folder only if it cannot be listed; this raises the reason
     if path.exists() and not path.is_file():
         raise UnreadableFile("not a regular file")
+
+
+def _read_whole(content: bytes, suffix: str) -> dict[str, str]:
+    if suffix in _PAGES:
+        return read_html(_page(content), whole=True)
+    return {"text": _text(content)} if suffix == ".md" else _READERS[suffix](content)
 
 
 def read_content(content: bytes, suffix: str) -> dict[str, str]:
@@ -327,6 +335,11 @@ def _text(content: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _page(content: bytes) -> str:
+    charset = saved_as(content)
+    return page_text(content, charset) if charset else _text(content)
+
+
 def _read_table(content: bytes, delimiter: str) -> dict[str, str]:
     """Rows as ``column: cell; column: cell.``, because a chunk of a table does not include its header."""
     text = _text(content)
@@ -348,8 +361,8 @@ def _read_table(content: bytes, delimiter: str) -> dict[str, str]:
 _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
     ".txt": lambda content: {"text": _text(content)},
     ".md": lambda content: read_markdown(_text(content)),
-    ".html": lambda content: read_html(_text(content)),
-    ".htm": lambda content: read_html(_text(content)),
+    ".html": lambda content: read_html(_page(content)),
+    ".htm": lambda content: read_html(_page(content)),
     ".pdf": lambda content: read_pdf(BytesIO(content)),
     ".docx": lambda content: read_docx(BytesIO(content)),
     ".odt": lambda content: read_odt(BytesIO(content)),
@@ -358,9 +371,4 @@ _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
     ".eml": lambda content: read_eml(content).fields,
     ".csv": lambda content: _read_table(content, ","),
     ".tsv": lambda content: _read_table(content, "\t"),
-}
-
-_WHOLE: dict[str, Callable[[bytes], dict[str, str]]] = {
-    ".html": lambda content: read_html(_text(content), whole=True),
-    ".htm": lambda content: read_html(_text(content), whole=True),
 }

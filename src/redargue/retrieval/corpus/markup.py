@@ -16,6 +16,7 @@ from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import is_heading
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
+from redargue.sanitize import LIGATURES
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -126,7 +127,9 @@ def _parse(page: str) -> etree._Element:
     from html_text import parse_html
 
     # The parser drops what follows the end of the page, which browsers show.
-    return parse_html(_PAGE_END.sub("", _LONG_TAG.sub(_without_attributes, page)))
+    tree = parse_html(_PAGE_END.sub("", _LONG_TAG.sub(_without_attributes, page)))
+    etree.strip_elements(tree, "del", "s", "strike", with_tail=False)  # what is struck out is not stated
+    return tree
 
 
 _PAGE_END = re.compile(r"</(?:body|html)\s*+>", re.IGNORECASE)
@@ -196,22 +199,29 @@ LONGEST_HEAD = 60  # characters of the name of a column
 def name_cells(tree: etree._Element) -> None:
     """Writes the rows of a page's tables as paragraphs of named cells, in place; tables without a head stay."""
     for table in list(tree.iter("table")):
-        rows = list(table.iter("tr"))
-        if table.getparent() is None or len(rows) < 2 or next(table.iterdescendants("table"), None) is not None:
+        rows = [(row, list(row.iter("td", "th"))) for row in table.iter("tr")]
+        named = [(row, cells) for row, cells in rows if len(cells) > 1]  # a row of one cell is a heading or a note
+        if table.getparent() is None or not named or next(table.iterdescendants("table"), None) is not None:
             continue
-        if any(cell.get(span, "1") != "1" for cell in table.iter("td", "th") for span in ("colspan", "rowspan")):
+        if any(cell.get(span, "1") != "1" for _, cells in named for cell in cells for span in ("colspan", "rowspan")):
             continue
-        cells = [[" ".join(cell.text_content().split()) for cell in row.iter("td", "th")] for row in rows]
-        headed = next(rows[0].iter("td"), None) is None or rows[0].getparent().tag == "thead"
-        if not headed or not is_table(cells):
+        head, texts = [_words_of(cell) for cell in named[0][1]], [list(map(_words_of, cells)) for _, cells in named]
+        headed = next(named[0][0].iter("td"), None) is None or named[0][0].getparent().tag == "thead"
+        if not headed or not is_table(texts):
             continue
         written = etree.Element("div")
         for caption in table.iterchildren("caption"):
-            etree.SubElement(written, "p").text = " ".join(caption.text_content().split())
-        for row in cells[1:]:
-            etree.SubElement(written, "p").text = named_cells(cells[0], row)
+            etree.SubElement(written, "p").text = _words_of(caption)
+        for row, cells in rows:
+            if row is not named[0][0]:
+                words = list(map(_words_of, cells))
+                etree.SubElement(written, "p").text = named_cells(head, words) if len(words) > 1 else "".join(words)
         written.tail = table.tail
         table.getparent().replace(table, written)
+
+
+def _words_of(element: etree._Element) -> str:
+    return " ".join(element.text_content().split())
 
 
 def is_table(rows: Sequence[Sequence[str]]) -> bool:
@@ -236,8 +246,8 @@ def _without_attributes(tag: re.Match[str]) -> str:
 def read_pdf(file: BytesIO) -> dict[str, str]:
     """The text layer of a PDF file, with a page break after each page, and the title; UnreadableFile if it has none.
 
-    Running titles and page numbers are left out, and words that the end of a line divides are joined. A sentence that
-    continues on the next page belongs to the page on which it begins.
+    Running titles and page numbers are left out, ligatures are written as letters, and words that the end of a line
+    divides are joined. A sentence that continues on the next page belongs to the page on which it begins.
     """
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
@@ -251,7 +261,8 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
             title = str((reader.metadata and reader.metadata.title) or "")
         except (FileNotDecryptedError, DependencyError):
             raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
-    text = joined_words(storable(f"\n\n{PAGE_BREAK}".join(with_whole_sentences(pages))))
+    text = storable(f"\n\n{PAGE_BREAK}".join(with_whole_sentences(pages)))
+    text = joined_words(text.translate({ord(mark): letters for mark, letters in LIGATURES.items()}))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     title = " ".join(storable(title).split())

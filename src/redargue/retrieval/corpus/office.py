@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from redargue.errors import UnreadableFile
 from redargue.registry import install
 from redargue.retrieval.corpus.markup import is_table, named_cells, parsing, read_html, storable, superscript
-from redargue.sanitize import NotText, encoding_of
+from redargue.sanitize import NotText, encoding_of, page_text
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
 MOST_CELLS = 2_000_000  # of a sheet
@@ -396,11 +397,12 @@ def _decoded(part: MIMEPart | None) -> str | None:
     """The text of a part of a letter; None where there is no such part, or its character set is unknown."""
     if part is None:
         return None
-    content = part.get_payload(decode=True)
+    content, charset = part.get_payload(decode=True), part.get_content_charset("us-ascii")
     try:
-        if part.get_content_charset("us-ascii") == "us-ascii" and isinstance(content, bytes):  # or left out
-            return content.decode(encoding_of(content), errors="replace")
-        return str(part.get_content())
+        codecs.lookup(charset)
+        if charset == "us-ascii" and isinstance(content, bytes):  # or left out
+            charset = encoding_of(content)
+        return page_text(content, charset) if isinstance(content, bytes) else str(part.get_content())
     except (LookupError, NotText):
         return None
 
