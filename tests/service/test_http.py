@@ -264,6 +264,31 @@ async def test_a_body_that_cannot_be_parsed_says_how_to_send_it(content: bytes) 
     assert body["hint"] == "send JSON in UTF-8, nested at most a few hundred levels deep"
 
 
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("/v1/checks", '{"claim": "Bees have six legs.", "claim": "Bees have eight legs."}'),
+        ("/v1/checks", '{"claim": "Bees have six legs.", "settings": {"top_k": 3, "top_k": 4}}'),
+        ("/v1/ground", '{"answer": "Bees fly.", "contexts": ["a b"], "contexts": []}'),
+        ("/v1/estimate", '{"claim": "Bees have six legs.", "settings": {"top_k": NaN}}'),
+        ("/v1/promptfoo", '{"output": "Bees fly.", "context": {"vars": {"context": "a"}, "vars": {}}}'),
+        ("/classify", '{"inputs": "Bees fly.", "inputs": "Bees sting."}'),
+        ("/v1/batches", '{"claims": ["Bees fly."], "seed": 1e999}'),
+        ("/v1/chat/completions", '{"model": "m", "messages": [], "messages": []}'),
+        ("/v1/responses", '{"model": "m", "input": "a", "redargue": {"mode": "block"}, "redargue": {"mode": "off"}}'),
+    ],
+)
+async def test_a_body_that_programs_read_differently_is_refused(
+    path: str, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDARGUE_UPSTREAM_URL", "http://127.0.0.1:9/v1")
+    async with client() as http:
+        reply = await http.post(path, content=content, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 400
+    assert "the body is not clear: " in reply.text
+    assert " twice" in reply.text or "is not JSON" in reply.text or "too large" in reply.text
+
+
 @pytest.mark.slow
 async def test_every_limit_holds_at_its_edge() -> None:
     async with client(max_body=60_000_000) as http:

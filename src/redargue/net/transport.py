@@ -134,9 +134,7 @@ BUSY_TRIES, FAILING_TRIES, LATE_TRIES = 12, 3, 2
 NO_RETRY_AFTER_TRIES = 6  # of a busy service without a Retry-After header
 _LONGEST_WAIT = 120.0  # seconds; a service that requests more is not retried
 LARGEST_ANSWER = 20_000_000  # bytes
-_KEPT_OPEN = (
-    3.0  # seconds without a request; many servers close a connection after 5, and would cut one that is sent then
-)
+_KEPT_OPEN = 3.0  # seconds without a request: many servers close a connection after 5
 
 Read = Callable[[httpx2.Response], Awaitable[str]]
 

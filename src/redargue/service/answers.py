@@ -18,7 +18,7 @@ from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
 from redargue.service.context import Caller, Settings, Store
 from redargue.service.entries import note
-from redargue.service.guard import Turns
+from redargue.service.guard import JsonRoute, Turns
 from redargue.service.keys import DayBudgets
 from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
@@ -29,7 +29,7 @@ from redargue.text.segment import Kind
 from redargue.text.verification import CONCURRENCY, TextOptions, prepare, with_documents, without_check
 from redargue.verifier import Verifier
 
-answers_router = APIRouter(prefix="/v1", tags=["answers"])
+answers_router = APIRouter(prefix="/v1", tags=["answers"], route_class=JsonRoute)
 
 
 class GroundRequest(RunChoices):
@@ -109,7 +109,7 @@ async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estim
 
 WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why
 
-promptfoo_router = APIRouter(prefix="/v1", tags=["promptfoo"])
+promptfoo_router = APIRouter(prefix="/v1", tags=["promptfoo"], route_class=JsonRoute)
 
 
 class PromptfooContext(BaseModel):

@@ -1,23 +1,29 @@
 """Limits of the service: what is checked before a request is read, and how many requests compute concurrently.
 
-A request's Host, Origin and size are checked before its body is read. What a request computes before it is answered
-runs in threads of its own, and checks take turns at the processor.
+A request's Host, Origin and size are checked before its body is read, which has to be JSON that every program reads
+alike. What a request computes before it is answered runs in threads of its own, and checks take turns at the processor.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
+import json
+import math
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import count
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redargue.concurrency import Busy
@@ -114,6 +120,63 @@ def host_of(host: str) -> str:
 def _same_site(origin: str, host: str) -> bool:
     scheme, _, rest = origin.partition("://")
     return scheme in ("http", "https") and rest.lower() == host.lower()
+
+
+_WORD = r"[\w-]{1,60}"  # names of fields come from the caller, and are shown only as far as they are words
+
+
+class UnclearJson(ValueError):
+    """JSON in which programs read different values."""
+
+
+def read_json(text: str | bytes, fields: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> Any:
+    """Reads JSON; ``fields`` makes an object of what is read of one.
+
+    Raises:
+        UnclearJson: an object has a name twice, or a number is NaN or beyond a double.
+        ValueError: it is not JSON, or an integer has more digits than Python reads.
+        RecursionError: it has too many levels.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+            raise UnclearJson(f"an object has the name {twice if re.fullmatch(_WORD, twice) else '…'} twice")
+        return fields(found)
+
+    return json.loads(text, object_pairs_hook=once, parse_constant=_refuse_constant, parse_float=_finite_float)
+
+
+def _refuse_constant(name: str) -> float:
+    raise UnclearJson(f"{name} is not JSON")
+
+
+def _finite_float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise UnclearJson("a number is too large")
+    return number
+
+
+class JsonRoute(APIRoute):
+    """A route whose bodies are read by :func:`read_json`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(_JsonRequest(request.scope, request.receive))
+
+        return handle
+
+
+class _JsonRequest(Request):
+    async def json(self) -> Any:
+        try:
+            return read_json(await self.body())
+        except UnclearJson as error:
+            raise HTTPException(400, f"the body is not clear: {error}") from None
 
 
 THREADS = 2  # they compute in Python: more would only take turns with the event loop

@@ -29,6 +29,7 @@ from redargue.runs.record import read_events
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
 from redargue.service.entries import CheckEntry, EventLine, note
+from redargue.service.guard import JsonRoute
 from redargue.service.problems import MEDIA_TYPE, Problem, UnknownCheck, problem_of_error, rate_limit
 from redargue.service.rules import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary, Health
@@ -72,7 +73,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
     return {status: {"model": Problem, "description": known[status], "content": content} for status in sorted(every)}
 
 
-checks_router = APIRouter(prefix="/v1", tags=["checks"])
+checks_router = APIRouter(prefix="/v1", tags=["checks"], route_class=JsonRoute)
 _Id = Annotated[str, Path(alias="id", max_length=100, description="The id of a check.")]
 Format = Annotated[Literal["html", "md", "json"], Path(alias="format")]
 IdempotencyKey = Annotated[

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import json
 import logging
 import uuid
 from collections.abc import Awaitable, Mapping
@@ -17,6 +16,7 @@ from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.net.fetch import HTTP_ERRORS
 from redargue.sanitize import printable
+from redargue.service.guard import UnclearJson, read_json
 from redargue.service.keys import DayBudget
 from redargue.service.problems import openai_error
 from redargue.service.proxy.block import (
@@ -431,7 +431,9 @@ class _Exchange:
 
 def _object(raw: bytes) -> Payload:
     try:
-        value = json.loads(raw)
+        value = read_json(raw)
+    except UnclearJson as error:
+        raise UsageError(f"the body is not clear: {error}", hint="send each name once, and finite numbers") from None
     except (ValueError, RecursionError):
         raise UsageError("the body is not JSON, or has too many levels", hint="send an object") from None
     if not isinstance(value, dict):

@@ -21,6 +21,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
 from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.service.context import Caller, caller_of
+from redargue.service.guard import JsonRoute
 from redargue.service.keys import DayBudget, DayBudgets
 from redargue.service.problems import openai_error
 from redargue.service.proxy import Proxy, Withheld, objection, require_checked
@@ -83,7 +84,7 @@ def proxy_router(proxy: Proxy) -> APIRouter:
 
     routes = APIRouter(lifespan=lifespan, tags=["proxy"])
     _openai_routes(routes, proxy)
-    others = APIRouter(dependencies=[Depends(caller_of)])
+    others = APIRouter(dependencies=[Depends(caller_of)], route_class=JsonRoute)
     _foreign_routes(others, proxy)
     routes.include_router(others)
     return routes
