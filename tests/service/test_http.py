@@ -420,6 +420,63 @@ async def test_as_many_answers_wait_as_checks_may(monkeypatch: pytest.MonkeyPatc
         assert (await http.post("/v1/ground", json=answer)).status_code == 200
 
 
+class HeldAnswers:
+    """Holds the checks of ``/v1/ground`` after they have begun."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.go, self.stopped = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        monkeypatch.setattr("redargue.service.answers.prepare", self._prepare)
+
+    async def _prepare(self, *given: Any, **options: Any) -> Any:
+        self.begun.set()
+        try:
+            await self.go.wait()
+        finally:
+            self.stopped.set()
+        return await prepare(*given, **options)
+
+
+GROUNDED = {
+    "answer": "The lighthouse was lit in 1871.",
+    "contexts": ["The lighthouse was lit in 1871."],
+    "method": "single-reader",
+}
+
+
+async def test_an_answer_that_is_being_checked_is_an_active_check_of_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = HeldAnswers(monkeypatch)
+    async with client(parts=Parts(backend=EmbeddedBackend()), day_budget="3calls") as http:
+        first = asyncio.create_task(http.post("/v1/ground", json=GROUNDED))
+        await held.begun.wait()
+        for path, body in (("/v1/checks", CLAIM), ("/v1/ground", GROUNDED)):
+            refused = problem(await http.post(path, json=body), 402)
+            assert "1 check that you have sent may spend the rest" in refused["detail"]
+        held.go.set()
+        assert (await first).json()["outcome"] == "factual"
+
+
+async def test_the_check_of_an_answer_ends_when_its_client_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, body = HeldAnswers(monkeypatch), json.dumps(GROUNDED).encode()
+    application = create_app(settings(day_budget="3calls"), Parts(backend=EmbeddedBackend()))
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await held.begun.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        assert held.stopped.is_set()
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "path": "/v1/ground", "method": "POST", "headers": headers, "query_string": b""}
+    async with application.router.lifespan_context(application):
+        await application(scope, receive, send)
+        day = application.state.budgets.of("")
+        assert (held.stopped.is_set(), day.active, day.ended) == (True, {}, 0)
+
+
 async def test_a_full_disk_is_507_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -18,14 +19,15 @@ from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
 from redargue.service.context import Caller, Settings, Store
 from redargue.service.entries import note
-from redargue.service.guard import JsonRoute, Turns
+from redargue.service.guard import JsonRoute, Turns, while_connected
 from redargue.service.keys import DayBudgets
 from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
 from redargue.service.rules import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.schemas import OFFSETS
+from redargue.spec import RunSpec
 from redargue.text import Report
-from redargue.text.segment import Kind
+from redargue.text.segment import Kind, Text
 from redargue.text.verification import CONCURRENCY, TextOptions, prepare, with_documents, without_check
 from redargue.verifier import Verifier
 
@@ -76,18 +78,20 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     prepared = await store.prepare(check)
     assert prepared.text is not None  # as_check gives a text
     budgets: DayBudgets = http.app.state.budgets
-    budgets.require(caller.owner)
-    parts = replace(store.parts, budget=budgets.of_check(caller.owner, prepared.spec.budget))
-    spec, documents = prepared.spec, check.documents or []
-    turns: Turns = http.app.state.turns
-    async with turns.take():
-        text = await prepare(prepared.text, spec, parts, documents=documents)
-        with text.verifier() as verifier:
-            verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
-    budgets.note_end(caller.owner)
-    found = text.report(verdicts)
+    with budgets.check(caller.owner, prepared.spec.budget or "", lambda: prepared.most_calls) as budget:
+        parts = replace(store.parts, budget=budget)
+        work = _ground(prepared.text, prepared.spec, parts, check.documents or [], http.app.state.turns)
+        found = await while_connected(http, work)
     note("", str(found.outcome))
     return GroundAnswer(**dict(found))
+
+
+async def _ground(text: Text, spec: RunSpec, parts: Parts, documents: Sequence[Passage], turns: Turns) -> Report:
+    async with turns.take():
+        prepared = await prepare(text, spec, parts, documents=documents)
+        with prepared.verifier() as verifier:
+            verdicts = await verifier.verify_all(prepared.claims, concurrency=CONCURRENCY)
+    return prepared.report(verdicts)
 
 
 @answers_router.post("/estimate", responses=problems(429, 502, 503))
@@ -148,18 +152,16 @@ async def promptfoo(
     method = method or for_answers(settings.rules.spec, Parts()).method
     spec = settings.rules.spec_for(RunChoices(method=method))
     budgets: DayBudgets = http.app.state.budgets
-    budgets.require(caller.owner)
     shared: Parts = http.app.state.store.parts
     options: TextOptions = {
         "spec": spec.updated(tools=None),
-        "budget": budgets.of_check(caller.owner, spec.budget),
         "transport": shared.transport,
         "prices": shared.prices,
     }
     if shared.backend:
         options["backend"] = shared.backend
-    grounding = await _grounded(request, context, options)
-    budgets.note_end(caller.owner)
+    with budgets.check(caller.owner, spec.budget or "") as budget:
+        grounding = await _grounded(request, context, {**options, "budget": budget})
     tally: ProxyTally = http.app.state.tally
     tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
     return PromptfooGrade.model_validate(grade(grounding, min_supported))

@@ -26,7 +26,7 @@ from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import Event
 from redargue.files import make_folder
 from redargue.reports import RUN, CheckResult, load_run, result_of
-from redargue.runs.budget import UsageCounter
+from redargue.runs.budget import Budget, UsageCounter
 from redargue.runs.folders import RecordedRun, began, is_begun, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import DRAFT, new_run_folder, read_events, writing
@@ -129,8 +129,7 @@ class _Active:
 
     entry: CheckEntry
     folder: Path
-    calls: int = 1  # the most that it may make, where its key has a budget
-    is_paid: bool = False  # from the budget of a day
+    budget: Budget | None = None  # from which it is paid, where its key has one of the day, or it has one itself
     state: State = "queued"
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
@@ -199,7 +198,8 @@ class CheckStore:
             if entry.idempotency:
                 self._remember(entry, folder)
             if entry.store == self._resumed and entry.state not in ENDED:
-                self._enqueue(_Active(entry, folder))
+                budget = self._budgets.begin(entry.owner, entry.budget, resumed=True) if self._budgets else None
+                self._enqueue(_Active(entry, folder, budget))
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._running)]
         return self
 
@@ -259,11 +259,6 @@ class CheckStore:
         prepared = prepared or self.rules.prepare(request)
         if self.closing.is_set():
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
-        calls = 1
-        if self._budgets:
-            others = [each.calls for each in self._active.values() if each.entry.owner == owner]
-            calls = prepared.most_calls if self._budgets.of(owner) else 1
-            self._budgets.require(owner, others, calls)
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
@@ -278,10 +273,14 @@ class CheckStore:
             idempotency=key,
             body=body if key else "",
         )
-        active = _Active(entry, self._new_folder(), calls)
+        budget: Budget | None = None
+        if self._budgets:
+            budget = self._budgets.begin(owner, entry.budget, lambda: prepared.most_calls)
+        active = _Active(entry, self._new_folder(), budget)
         try:
             write_entry(active.folder, entry)
         except OSError:  # a full disk
+            DayBudgets.end(budget)
             shutil.rmtree(active.folder, ignore_errors=True)
             raise
         self._enqueue(active)
@@ -526,8 +525,7 @@ class CheckStore:
         owner, request = active.entry.owner, active.entry.request
         spec, parts = with_workspace(prepared.spec, owner), self.parts
         if self._budgets:
-            parts = replace(parts, budget=self._budgets.of_check(owner, spec.budget))
-            active.is_paid = True
+            parts = replace(parts, budget=active.budget)
         listeners, documents = [active.ring, *self._listeners()], request.documents
         record: dict[str, Any] = {"folder": active.folder, "origin": request.origin}
         if documents is None:
@@ -552,8 +550,7 @@ class CheckStore:
         # If the process is killed before there is room for this, the check is resumed.
         self._late.write(active.folder / ENTRY_FILE, text_of_entry(active.entry))
         self._active.pop(active.folder.name, None)
-        if self._budgets and active.is_paid:
-            self._budgets.note_end(active.entry.owner)
+        DayBudgets.end(active.budget)
         self._finished(active.entry)
         seconds = (changes["ended"] - active.entry.created).total_seconds()
         outcome = ending.outcome or ending.state

@@ -30,6 +30,7 @@ from redargue.concurrency import Busy
 from redargue.net.listening import UNCLEAR, unclear
 from redargue.service.problems import refusal
 
+_T = TypeVar("_T")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Bytes that are read of a body that is too large, so that its client can read why.
 DRAINED = 16_000_000
@@ -179,8 +180,27 @@ class _JsonRequest(Request):
             raise HTTPException(400, f"the body is not clear: {error}") from None
 
 
+async def left(receive: Receive) -> None:
+    """Waits until the client of a request that has been read leaves."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """What the work gives; it is cancelled when the request's client leaves."""
+    working, leaving = asyncio.create_task(work), asyncio.create_task(left(request.receive))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise HTTPException(408, "the client has left")
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
 THREADS = 2  # they compute in Python: more would only take turns with the event loop
-_T = TypeVar("_T")
 
 
 class Pool:

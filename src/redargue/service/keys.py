@@ -12,10 +12,12 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from pydantic import Field, TypeAdapter
 
@@ -182,34 +184,52 @@ def _spent_today() -> BudgetReached:
 
 
 class DayBudget(Budget):
-    """The budget of a key and day."""
+    """The budget of a key and day.
 
-    checks = 0  # that it has paid for
-    _refused = _LEAST  # the last call that no longer fitted
+    Attributes:
+        ended: number of checks that it has paid for.
+        cost: of these.
+        active: checks that wait or run, and the most calls of each.
+    """
+
+    def __init__(self, calls: int | None = None, **limits: Any) -> None:
+        super().__init__(calls, **limits)
+        self.ended, self.cost = 0, Cost()
+        self.active: dict[KeyBudget, int] = {}
+        self._refused = _LEAST  # the last call that no longer fitted
 
     def refuse(self, bound: Cost) -> None:
         """Notes a call that did not fit, unless so much is left that others will."""
         if any(getattr(self.spent, unit) >= limit / 2 for unit, limit in self.limits.items()):
             self._refused = bound
 
-    def is_spent(self, active: Sequence[int] = (), calls: int = 1) -> bool:
-        """Whether a further check would find nothing left once the active ones have cost what the others did.
+    def count(self, cost: Cost) -> None:
+        """Counts a check that has ended; what those before have cost is expected of further ones."""
+        self.ended, self.cost = self.ended + 1, self.cost.plus(cost)
 
-        Before any has ended, they and the further one are taken to cost as many calls as they may.
+    def is_spent(self) -> bool:
+        """Whether a further call would find nothing left."""
+        return bool(self._limit_exceeded_by(self.spent.plus(self._refused)))
 
-        Args:
-            active: the most calls of each.
-            calls: the most of the further one, which counts beside active ones only.
+    def require(self, calls: int) -> None:
+        """Raises BudgetReached if nothing is left, or nothing will be once the active checks have cost what others did.
+
+        Before any has ended, they and the further one, of at most so many calls, are taken to cost as many as they may.
         """
-        spent = self.spent
-        if self.checks:
-            share = len(active) / self.checks
-            expected = Cost(
-                int(spent.calls * share), int(spent.tokens * share), spent.usd * share, int(spent.searches * share)
+        if self.is_spent():
+            raise _spent_today()
+        total = self.spent.plus(self._refused)
+        if self.active and not self.ended:
+            total = total.plus(Cost(calls=calls - 1))
+        for budget, most in self.active.items():
+            whole = Cost._make(part / self.ended for part in self.cost) if self.ended else Cost(calls=most)
+            total = total.plus(
+                Cost._make(max(0, part - spent) for part, spent in zip(whole, budget.spent, strict=True))
             )
-        else:
-            expected = Cost(calls=max(0, sum(active) + (calls - 1 if active else 0) - spent.calls))
-        return bool(self._limit_exceeded_by(spent.plus(expected).plus(self._refused)))
+        if self._limit_exceeded_by(total):
+            sent = counted(len(self.active), "check")
+            what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
+            raise BudgetReached(what, hint="send this again when they have ended")
 
 
 class KeyBudget(Budget):
@@ -247,6 +267,11 @@ class KeyBudget(Budget):
         super().recall(cost)
         self._day.recall(cost)
 
+    def end(self) -> None:
+        """Ends its check, which counts where it has cost anything."""
+        if self._day.active.pop(self, None) is not None and self.spent != Cost():
+            self._day.count(self.spent)
+
 
 class DayBudgets:
     """The budgets of each day; what was spent before a restart is read from the checks that ended since yesterday.
@@ -264,8 +289,9 @@ class DayBudgets:
             if entry.ended and entry.usage and (budget := self._on(entry.ended.date(), entry.owner)):
                 # Whatever its tools are called, a request's contexts have answered.
                 searched = goes_online if entry.request.contexts is None else lambda tool: False
-                budget.recall(cost_of(entry.usage, searched))
-                budget.checks += 1
+                cost = cost_of(entry.usage, searched)
+                budget.recall(cost)
+                budget.count(cost)
 
     def of(self, owner: str) -> DayBudget | None:
         """An owner's budget of today; None without a limit."""
@@ -283,19 +309,6 @@ class DayBudgets:
                 return None
             budgets[owner] = DayBudget.parse(limit)
         return budgets[owner]
-
-    def require(self, owner: str, active: Sequence[int] = (), calls: int = 1) -> None:
-        """Raises BudgetReached if nothing is left today, or nothing will be after the owner's active checks.
-
-        Arguments are those of :meth:`DayBudget.is_spent`.
-        """
-        budget = self.of(owner)
-        if budget and budget.is_spent(active, calls):
-            if active and not budget.is_spent():
-                sent = counted(len(active), "check")
-                what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
-                raise BudgetReached(what, hint="send this again when they have ended")
-            raise _spent_today()
 
     def commit(self, owner: str, budget: str, day: date | None = None) -> Cost:
         """Counts the whole budget of a batch, which may be spent on other machines, on a day; default: today.
@@ -319,14 +332,41 @@ class DayBudgets:
         if day := self.of(owner):
             day.recall(Cost().plus(cost, -1))
 
-    def of_check(self, owner: str, own: str | None) -> Budget | None:
-        """The budget of one check, with its own limits; None where it has none at all."""
+    def begin(
+        self, owner: str, own: str = "", most_calls: Callable[[], int] = lambda: 1, *, resumed: bool = False
+    ) -> Budget | None:
+        """The budget of a check, with its own limits, which is active until it ends; None where it has none at all.
+
+        Args:
+            owner: who pays.
+            own: limits of the check.
+            most_calls: gives the most calls that it may make, where the owner has a budget.
+            resumed: whether it was begun before a restart.
+
+        Raises:
+            BudgetReached: nothing is left today, or nothing will be after the owner's active checks.
+        """
         mine = Budget.parse(own) if own else None
         if not (day := self.of(owner)):
             return mine
-        return KeyBudget(day, mine)
+        calls = most_calls()
+        if not resumed:
+            day.require(calls)
+        budget = KeyBudget(day, mine)
+        day.active[budget] = calls
+        return budget
 
-    def note_end(self, owner: str) -> None:
-        """Counts a check that was paid; what those before have cost is expected of further ones."""
-        if day := self.of(owner):
-            day.checks += 1
+    @staticmethod
+    def end(budget: Budget | None) -> None:
+        """Ends the check that has a budget."""
+        if isinstance(budget, KeyBudget):
+            budget.end()
+
+    @contextmanager
+    def check(self, owner: str, own: str = "", most_calls: Callable[[], int] = lambda: 1) -> Iterator[Budget | None]:
+        """As :meth:`begin`, of a check that is active within the context."""
+        budget = self.begin(owner, own, most_calls)
+        try:
+            yield budget
+        finally:
+            self.end(budget)

@@ -17,6 +17,7 @@ from redargue.net.fetch import pieces, read_bounded
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Service, Transport
 from redargue.sanitize import shortened
+from redargue.service.guard import left
 from redargue.service.problems import openai_error
 from redargue.service.proxy.dialect import compact_json
 
@@ -61,7 +62,7 @@ class ProxyExchange(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         reply = ProxyReply(send)
         work = asyncio.ensure_future(self._serve(reply))
-        leaving, closing = asyncio.create_task(_left(receive)), asyncio.create_task(self._closing.wait())
+        leaving, closing = asyncio.create_task(left(receive)), asyncio.create_task(self._closing.wait())
         tasks: tuple[asyncio.Future[Any], ...] = (work, leaving, closing)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -82,11 +83,6 @@ async def _closed(reply: ProxyReply) -> None:
     elif reply.is_stream:
         await reply.send(f"data: {compact_json(openai_error(message, kind=kind, code=code))}\n\n".encode())
         await reply.end()
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def refuse(
