@@ -7,7 +7,9 @@ import errno
 import hashlib
 import json
 import signal
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,23 @@ async def test_a_page_gets_a_cookie_for_a_key_that_ends_with_the_key() -> None:
         keys.add("another")
         keys.remove(key.id)
         problem(await http.get("/v1/checks"), 401)
+
+
+def test_no_key_is_lost_that_is_added_or_removed_while_others_are(tmp_path: Path) -> None:
+    first, _ = Keys(tmp_path).add("first")
+    barrier = threading.Barrier(12)
+
+    def change(number: int) -> None:
+        keys = Keys(tmp_path)  # as another process has them
+        barrier.wait()
+        if number:
+            keys.add(f"key {number}")
+        else:
+            keys.remove(first.id)
+
+    with ThreadPoolExecutor(12) as threads:
+        list(threads.map(change, range(12)))
+    assert {key.name for key in Keys(tmp_path).list()} == {f"key {number}" for number in range(1, 12)}
 
 
 def test_keys_are_stored_as_hashes_and_listed_without_them() -> None:

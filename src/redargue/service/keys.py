@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+import os
 import re
 import secrets
 import time
@@ -23,7 +24,7 @@ from pydantic import Field, TypeAdapter
 
 from redargue.claims import Frozen
 from redargue.errors import BudgetReached, UsageError
-from redargue.files import home, make_folder, open_to_read, replacing
+from redargue.files import home, lock, make_folder, open_to_read, replacing
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.sanitize import counted
@@ -95,14 +96,16 @@ class Keys:
         secret = PREFIX + secrets.token_urlsafe(32)
         id_, created = f"k{secrets.token_hex(4)}", datetime.now(UTC)
         key = ApiKey(id=id_, name=name, sha256=_hash(secret), created=created, budget=budget)
-        self._write((*self.list(), key))
+        with self._alone():
+            self._write((*self.list(), key))
         return key, secret
 
     def remove(self, id_: str) -> ApiKey:
         """Raises UsageError if there is no such key."""
-        if not (key := self.get(id_)):
-            raise UsageError(f"no key {id_!r}", hint="list them: redargue serve key ls")
-        self._write(tuple(other for other in self.list() if other.id != id_))
+        with self._alone():
+            if not (key := self.get(id_)):
+                raise UsageError(f"no key {id_!r}", hint="list them: redargue serve key ls")
+            self._write(tuple(other for other in self.list() if other.id != id_))
         return key
 
     def find(self, secret: str) -> ApiKey | None:
@@ -110,8 +113,17 @@ class Keys:
         matching = [key for key in self.list() if hmac.compare_digest(key.sha256, presented)]
         return matching[-1] if matching else None
 
-    def _write(self, keys: tuple[ApiKey, ...]) -> None:
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other thread or process changes the keys meanwhile."""
         make_folder(self._folder)
+        held = lock(self._folder / "keys.lock", wait=True)
+        try:
+            yield
+        finally:
+            os.close(held)
+
+    def _write(self, keys: tuple[ApiKey, ...]) -> None:
         write_atomically(self._path, _Stored(keys=keys).model_dump_json(indent=1) + "\n")
 
     # A browser's EventSource sends no Authorization header, so that a page gets a cookie for its key.
