@@ -23,7 +23,14 @@ from redargue.service.guard import JsonRoute, Turns, while_connected
 from redargue.service.keys import DayBudgets
 from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
-from redargue.service.rules import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
+from redargue.service.rules import (
+    CONTEXT_LENGTH,
+    CONTEXTS,
+    TEXT_LENGTH,
+    CheckRequest,
+    ContextDocument,
+    RunChoices,
+)
 from redargue.service.schemas import OFFSETS
 from redargue.spec import RunSpec
 from redargue.text import Report
@@ -49,7 +56,8 @@ class GroundRequest(RunChoices):
     kind: Kind = "text"
 
     def as_check(self) -> CheckRequest:
-        values = dict(self) | {"contexts": tuple(filter(None, self.contexts))}
+        # An empty context keeps its place, after which the others are called.
+        values = dict(self) | {"contexts": tuple(each or " " for each in self.contexts)}
         return CheckRequest(text=values.pop("answer"), **values)
 
     def without_check(self) -> Report | None:
@@ -75,7 +83,11 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
         note("", str(report.outcome))
         return GroundAnswer(**dict(report))
     check = request.as_check()
-    prepared = await store.prepare(check)
+    try:
+        prepared = await store.prepare(check)
+    except UsageError as error:
+        where = "answer" if error.where == "text" else error.where  # the request's name of it
+        raise type(error)(error.what, where=where, hint=error.hint) from None
     assert prepared.text is not None  # as_check gives a text
     budgets: DayBudgets = http.app.state.budgets
     with budgets.check(caller.owner, prepared.spec.budget or "", lambda: prepared.most_calls) as budget:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from redargue.evidence import Passage
@@ -32,7 +33,8 @@ def contexts_of(
     """The documents of a request, each once: those given, the results of tools, the delimited parts of instructions.
 
     Of more than ``MAX_CONTEXTS``, the earliest results of tools are left out: an answer rests on the latest. Of a
-    document longer than ``MAX_CONTEXT``, the beginning is read.
+    document longer than ``MAX_CONTEXT``, the beginning is read. One that was given is called by its place among these,
+    ``context-2``; the others follow.
 
     Args:
         body: of a request to Chat Completions (``messages``) or Responses (``input``, ``instructions``).
@@ -49,20 +51,25 @@ def contexts_of(
     read = [*first, *reversed(latest), *last]
     cut = sum(isinstance(text, str) and len(text) > MAX_CONTEXT for text in read)
     unread: UnreadContexts = {"left_out": found - len(read), "cut": cut}
+    places = {text: at for at, text in reversed([*enumerate(map(_whole, given), 1)])}
+    others = count(len(given) + 1)
     return ConversationContexts(
-        tuple(_context(text).passage(number) for number, text in enumerate(read, 1)),
-        {how: count for how, count in unread.items() if count},
+        tuple(_context(text).passage(places.get(text) or next(others)) for text in read),
+        {how: number for how, number in unread.items() if number},
     )
 
 
 def _distinct(texts: Iterable[str | RequestContext]) -> list[str | RequestContext]:
     """Those with words, each once."""
-    whole = (text if isinstance(text, RequestContext) else whole_characters(text) for text in texts)
     return [
         text
-        for text in dict.fromkeys(whole)
+        for text in dict.fromkeys(map(_whole, texts))
         if re.search(r"\w", text.text if isinstance(text, RequestContext) else text)
     ]
+
+
+def _whole(text: str | RequestContext) -> str | RequestContext:
+    return text if isinstance(text, RequestContext) else whole_characters(text)
 
 
 def _context(text: str | RequestContext) -> RequestContext:
