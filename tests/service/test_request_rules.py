@@ -47,6 +47,9 @@ REACHING: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+KINDS = "Input should be 'text', 'dialogue', 'summary' or 'qa'"
+
+
 def pointers(body: dict[str, Any]) -> list[str]:
     return [error["pointer"] for error in body["errors"]]
 
@@ -290,6 +293,24 @@ async def test_deeply_nested_settings_are_refused_and_the_field_is_named(path: s
 async def test_a_mistake_is_a_problem_that_names_the_field(path: str, asked: dict[str, Any], pointer: str) -> None:
     async with client() as http:
         assert pointers(problem(await http.post(path, json={**ROUTES[path], **asked}), 422)) == [pointer]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"method": "single-reader", "settings": {"no-setting": 1}}, "'…' has no setting '…'"),
+        ({"method": "mermaid", "settings": {"tools": "x" * 100}}, "the search tool '…'"),  # which the message cuts off
+        (
+            {"text": "It is tall.", "claim": None, "kind": "letter"},
+            "Input should be 'text', 'dialogue', 'summary' or 'qa'",
+        ),
+    ],
+)
+async def test_an_error_hides_values_and_no_more(asked: dict[str, Any], expected: str) -> None:
+    async with client() as http:
+        body = problem(await http.post("/v1/checks", json={**CLAIM, **asked}), 422)
+    assert expected in {body["detail"], body["errors"][0]["detail"]}
 
 
 @pytest.mark.anyio

@@ -43,7 +43,9 @@ STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
 OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")  # with errors in OpenAI's shape
 _NOT_PARSED = "There was an error parsing the body"  # FastAPI's words
 _AS_JSON = "send JSON in UTF-8, nested at most a few hundred levels deep"
-_QUOTED = re.compile(r"""(?<!\w)(['"]).*\1""", re.DOTALL)
+# A value as its repr, which may be cut off.
+_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z))""", re.DOTALL)
+_OF_OURS = ("literal_error", "string_pattern_mismatch")  # kinds of mistakes whose words quote what is expected
 
 
 class FieldProblem(Frozen):
@@ -166,7 +168,8 @@ def _field_problem(error: Mapping[str, Any], body: object) -> FieldProblem:
     kind, *rest = error["loc"]
     if error["type"] == "json_invalid":
         return FieldProblem(pointer="", detail=f"the body is not JSON, from character {rest[0]} on")
-    detail = _QUOTED.sub("'…'", problem_message(error))
+    message = problem_message(error)
+    detail = message if error["type"] in _OF_OURS else _QUOTED.sub("'…'", message)
     if kind == "body":
         pointer = _pointer(rest, body, missing=error["type"] == "missing")
     else:
