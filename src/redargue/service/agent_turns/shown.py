@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -53,15 +54,15 @@ _FAILED = re.compile(
 _WARNINGS_ALONE = re.compile(r"\b0 errors\b", re.IGNORECASE)
 # A summary of tests: passed, failed and left out, as each runner prints them.
 _PASSED = (
-    r"(?<![\d.])(\d+) (?:tests? )?(?:passed|passing|pass)\b|Passed: +(\d+)|(\d+) examples,"
+    r"(?<![\d.,])(\d[\d,]*) (?:tests? )?(?:passed|passing|pass)\b|Passed: +(\d+)|(\d+) examples,"
     r"|(\d+) tests?, \d+ failures|Tests run: (\d+)|^Ran (\d+) tests?|tests failed out of (\d+)"
     r"|Executed (\d+) tests, with|^OK \((\d+) (?:tests|checks)|Passed: Total (\d+)|^# pass (\d+)"
 )
 _NOT_PASSED = (
-    r"(?<![\d.])(\d+) (?:tests? )?(?:failed|failing|errors?)\b|Failed: +(\d+)|(\d+) failures?\b"
+    r"(?<![\d.,])(\d[\d,]*) (?:tests? )?(?:failed|failing|errors?)\b|Failed: +(\d+)|(\d+) failures?\b"
     r"|Failures: (\d+)|failures=(\d+)|errors=(\d+)|^# fail (\d+)"
 )
-_SKIPPED = r"(?<![\d.])(\d+) (?:skipped|pending|ignored|todo)\b|Skipped: +(\d+)|skipped=(\d+)"
+_SKIPPED = r"(?<![\d.,])(\d[\d,]*) (?:skipped|pending|ignored|todo)\b|Skipped: +(\d+)|skipped=(\d+)"
 _WHOLE_RUNS = re.compile(
     r"\d+ examples,|\d+ tests?, \d+ failures|Tests run:|^Ran \d+ tests|failed out of|Executed \d+ tests", re.M
 )
@@ -88,9 +89,9 @@ class CommandRun(NamedTuple):
     @property
     def line(self) -> str:
         """The line of the output to show: the last that says how it ended."""
-        lines = [line.strip() for line in self.call.output.splitlines() if line.strip()]
-        telling = [line for line in lines if _FAILED.search(line) or any(map(line.count, ("passed", "error", "fail")))]
-        return (telling or lines or [f"exit code {self.call.exit_code}"])[-1][:200]
+        lines = [stripped for line in reversed(self.call.output.splitlines()) if (stripped := line.strip())]
+        telling = (line for line in lines if _FAILED.search(line) or any(map(line.count, ("passed", "error", "fail"))))
+        return next(telling, (lines or [f"exit code {self.call.exit_code}"])[0])[:200]
 
     @property
     def summary(self) -> SuiteResult:
@@ -160,6 +161,7 @@ class Shown(NamedTuple):
         return [len(_SHORT_STATUS.findall(run.call.output)) for run in self.runs("status")]
 
 
+@cache
 def suite_result(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
@@ -175,7 +177,7 @@ def suite_result(output: str) -> SuiteResult:
 
 
 def _numbers(pattern: str, text: str) -> list[int]:
-    return [int(next(filter(None, match.groups()))) for match in re.finditer(pattern, text, re.M)]
+    return [int(next(filter(None, match.groups())).replace(",", "")) for match in re.finditer(pattern, text, re.M)]
 
 
 def sums(numbers: Iterable[int]) -> set[int]:
