@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import pytest
 
@@ -239,13 +239,13 @@ def test_the_budget_of_a_day_stays_spent_when_the_clock_is_set_to_another_day_an
     now[0] += timedelta(days=days)
     if days < 0:
         with pytest.raises(BudgetReached):
-            budgets.begin("a")
+            begin(budgets, 1)
     else:
-        budgets.end(budgets.begin("a"))
+        begin(budgets, 1)[0].end()
         budgets.commit("a", "3calls")
     now[0] -= timedelta(days=days)
     with pytest.raises(BudgetReached):
-        budgets.begin("a")
+        begin(budgets, 1)
 
 
 async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixture) -> None:
@@ -313,21 +313,32 @@ async def test_a_folder_that_someone_else_may_have_filled_starts_no_check() -> N
             other.get("x" * 400)
 
 
-def begin(budgets: DayBudgets, *most_calls: int) -> list[KeyBudget]:
-    """Checks of one owner that may make so many calls."""
-    found = [budgets.begin("a", "", lambda calls=calls: calls) for calls in most_calls]  # type: ignore[misc]
-    return [each for each in found if isinstance(each, KeyBudget)]
+class Active:
+    """A check of one owner that may make so many calls; it is active until it ends."""
+
+    kept: ClassVar[list[Active]] = []
+
+    def __init__(self, budgets: DayBudgets, most_calls: int) -> None:
+        self.kept.append(self)
+        self._paying = ExitStack()
+        budget = self._paying.enter_context(budgets.check("a", most_calls=lambda: most_calls))
+        assert isinstance(budget, KeyBudget)
+        self.budget, self.end = budget, self._paying.close
 
 
-def spend(check: KeyBudget, calls: int) -> None:
+def begin(budgets: DayBudgets, *most_calls: int) -> list[Active]:
+    return [Active(budgets, calls) for calls in most_calls]
+
+
+def spend(budget: KeyBudget, calls: int) -> None:
     for _ in range(calls):
-        assert check.hold(Cost(calls=1))
-        check.settle(Cost(calls=1), Cost(calls=1))
+        assert budget.hold(Cost(calls=1))
+        budget.settle(Cost(calls=1), Cost(calls=1))
 
 
 def ended(budgets: DayBudgets, *calls: int) -> None:
     for check, cost in zip(begin(budgets, *calls), calls, strict=True):
-        spend(check, cost)
+        spend(check.budget, cost)
         check.end()
 
 
@@ -338,10 +349,10 @@ async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the
     first, _ = begin(budgets, 23, 23)
     with pytest.raises(BudgetReached, match="2 checks that you have sent may spend the rest"):
         begin(budgets, 23)
-    spend(first, 4)  # of the five that were expected of it
+    spend(first.budget, 4)  # of the five that were expected of it
     with pytest.raises(BudgetReached, match="may spend the rest"):
         begin(budgets, 23)
-    spend(first, 6)
+    spend(first.budget, 6)
     with pytest.raises(BudgetReached, match="is spent"):
         begin(budgets, 23)
 
@@ -398,7 +409,7 @@ async def test_a_first_burst_is_refused_where_the_budget_has_too_few_calls_left_
     first, *_ = begin(budgets, 2, 2, 2, 2)
     with pytest.raises(BudgetReached, match="4 checks that you have sent may spend the rest"):
         begin(budgets, 1)
-    spend(first, 2)
+    spend(first.budget, 2)
     with pytest.raises(BudgetReached, match="may spend the rest"):
         begin(budgets, 1)
 
@@ -411,7 +422,7 @@ async def test_a_call_that_no_longer_fits_closes_the_day_unless_much_is_left(spe
     assert day
     day.recall(Cost(usd=spent))
     with pytest.raises(BudgetReached):
-        check.hold(Cost(calls=1, usd=0.06))
+        check.budget.hold(Cost(calls=1, usd=0.06))
     assert day.is_spent() == closed
     if closed:
         with pytest.raises(BudgetReached, match="is spent"):

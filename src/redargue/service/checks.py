@@ -12,7 +12,7 @@ import logging
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -129,7 +129,8 @@ class _Active:
 
     entry: CheckEntry
     folder: Path
-    budget: Budget | None = None  # from which it is paid, where its key has one of the day, or it has one itself
+    paying: ExitStack  # until it has ended
+    budget: Budget | None  # from which it is paid, where its key has one of the day, or it has one itself
     state: State = "queued"
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
@@ -198,8 +199,7 @@ class CheckStore:
             if entry.idempotency:
                 self._remember(entry, folder)
             if entry.store == self._resumed and entry.state not in ENDED:
-                budget = self._budgets.begin(entry.owner, entry.budget, resumed=True) if self._budgets else None
-                self._enqueue(_Active(entry, folder, budget))
+                self._enqueue(_Active(entry, folder, *self._paid(entry, resumed=True)))
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._running)]
         return self
 
@@ -273,14 +273,12 @@ class CheckStore:
             idempotency=key,
             body=body if key else "",
         )
-        budget: Budget | None = None
-        if self._budgets:
-            budget = self._budgets.begin(owner, entry.budget, lambda: prepared.most_calls)
-        active = _Active(entry, self._new_folder(), budget)
+        paid = self._paid(entry, lambda: prepared.most_calls)
+        active = _Active(entry, self._new_folder(), *paid)
         try:
             write_entry(active.folder, entry)
         except OSError:  # a full disk
-            DayBudgets.end(budget)
+            active.paying.close()
             shutil.rmtree(active.folder, ignore_errors=True)
             raise
         self._enqueue(active)
@@ -308,6 +306,16 @@ class CheckStore:
                 raise UsageError(what, hint="send another Idempotency-Key with another request")
             return check
         return None
+
+    def _paid(
+        self, entry: CheckEntry, most_calls: Callable[[], int] = lambda: 1, *, resumed: bool = False
+    ) -> tuple[ExitStack, Budget | None]:
+        """What ends a check for its owner's budget, and the budget that pays it; raises BudgetReached."""
+        paying = ExitStack()
+        if not self._budgets:
+            return paying, None
+        paid = self._budgets.check(entry.owner, entry.budget, most_calls, resumed=resumed)
+        return paying, paying.enter_context(paid)
 
     def _new_folder(self) -> Path:
         while True:
@@ -550,7 +558,7 @@ class CheckStore:
         # If the process is killed before there is room for this, the check is resumed.
         self._late.write(active.folder / ENTRY_FILE, text_of_entry(active.entry))
         self._active.pop(active.folder.name, None)
-        DayBudgets.end(active.budget)
+        active.paying.close()
         self._finished(active.entry)
         seconds = (changes["ended"] - active.entry.created).total_seconds()
         outcome = ending.outcome or ending.state

@@ -261,14 +261,14 @@ class KeyBudget(Budget):
     def hold(self, bound: Cost) -> bool:
         if not super().hold(bound):
             return False
+        held = False
         try:
             held = self._day.hold(bound)
         except BudgetReached:
             self._day.refuse(bound)
-            self.held = self.held.plus(bound, -1)
             raise _spent_today() from None
-        if not held:
-            self.held = self.held.plus(bound, -1)
+        finally:
+            self.held = self.held if held else self.held.plus(bound, -1)
         return held
 
     def settle(self, bound: Cost, actual: Cost) -> None:
@@ -278,11 +278,6 @@ class KeyBudget(Budget):
     def recall(self, cost: Cost) -> None:
         super().recall(cost)
         self._day.recall(cost)
-
-    def end(self) -> None:
-        """Ends its check, which counts where it has cost anything."""
-        if self._day.active.pop(self, None) is not None and self.spent != Cost():
-            self._day.count(self.spent)
 
 
 class DayBudgets:
@@ -344,41 +339,27 @@ class DayBudgets:
         if day := self.of(owner):
             day.recall(Cost().plus(cost, -1))
 
-    def begin(
+    @contextmanager
+    def check(
         self, owner: str, own: str = "", most_calls: Callable[[], int] = lambda: 1, *, resumed: bool = False
-    ) -> Budget | None:
-        """The budget of a check, with its own limits, which is active until it ends; None where it has none at all.
+    ) -> Iterator[Budget | None]:
+        """The budget of a check, with its own limits, that is active within the context; None where it has none at all.
 
-        Args:
-            owner: who pays.
-            own: limits of the check.
-            most_calls: gives the most calls that it may make, where the owner has a budget.
-            resumed: whether it was begun before a restart.
-
-        Raises:
-            BudgetReached: nothing is left today, or nothing will be after the owner's active checks.
+        ``most_calls`` gives the most that it may make; one that is ``resumed`` was begun before a restart. Raises
+        BudgetReached where nothing is left today, or nothing will be after the owner's active checks.
         """
         mine = Budget.parse(own) if own else None
         if not (day := self.of(owner)):
-            return mine
+            yield mine
+            return
         calls = most_calls()
         if not resumed:
             day.require(calls)
         budget = KeyBudget(day, mine)
         day.active[budget] = calls
-        return budget
-
-    @staticmethod
-    def end(budget: Budget | None) -> None:
-        """Ends the check that has a budget."""
-        if isinstance(budget, KeyBudget):
-            budget.end()
-
-    @contextmanager
-    def check(self, owner: str, own: str = "", most_calls: Callable[[], int] = lambda: 1) -> Iterator[Budget | None]:
-        """As :meth:`begin`, of a check that is active within the context."""
-        budget = self.begin(owner, own, most_calls)
         try:
             yield budget
         finally:
-            self.end(budget)
+            del day.active[budget]
+            if budget.spent != Cost():
+                day.count(budget.spent)

@@ -60,7 +60,7 @@ class _Refused(NamedTuple):
 
 def read_uploads(form: FormData) -> Uploads:
     """Reads the files of a form; those that cannot be read are named, and the others are kept."""
-    documents, problems = _kept(ContextDocument, form.getlist("keep")), []
+    documents, problems = _kept(ContextDocument, form.getlist("keep")), list[str]()
     files = _files(form.getlist("files"))
     unread = _without(_kept(UnreadFile, form.getlist("unread")), map(_name, files))
     for upload in files:
