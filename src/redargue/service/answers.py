@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from redargue.adapters.grounding import Grounding, check_answer, failed
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
@@ -19,7 +20,7 @@ from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
 from redargue.service.context import Caller, Settings, Store
 from redargue.service.entries import note
-from redargue.service.guard import JsonRoute, Turns, while_connected
+from redargue.service.guard import JsonRoute, Turns, left, unless
 from redargue.service.keys import DayBudgets
 from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
@@ -93,9 +94,11 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     with budgets.check(caller.owner, prepared.spec.budget or "", lambda: prepared.most_calls) as budget:
         parts = replace(store.parts, budget=budget)
         work = _ground(prepared.text, prepared.spec, parts, check.documents or [], http.app.state.turns)
-        found = await while_connected(http, work)
-    note("", str(found.outcome))
-    return GroundAnswer(**dict(found))
+        found = await unless(work, left(http.receive))
+    if found is None:
+        raise HTTPException(408, "the client has left")
+    note("", str(found[0].outcome))
+    return GroundAnswer(**dict(found[0]))
 
 
 async def _ground(text: Text, spec: RunSpec, parts: Parts, documents: Sequence[Passage], turns: Turns) -> Report:

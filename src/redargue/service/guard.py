@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import count
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
@@ -160,6 +160,15 @@ def _finite_float(digits: str) -> float:
     return number
 
 
+def depth(value: Any, most: int) -> int:
+    """How deep lists and objects are nested, counted up to one more than ``most``."""
+    level, levels = [value], 0
+    while level and levels <= most:
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level, levels = [part for parts in inner for part in parts], levels + bool(inner)
+    return levels
+
+
 class JsonRoute(APIRoute):
     """A route whose bodies are read by :func:`read_json`."""
 
@@ -186,18 +195,17 @@ async def left(receive: Receive) -> None:
         pass
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
-    """What the work gives; it is cancelled when the request's client leaves."""
-    working, leaving = asyncio.create_task(work), asyncio.create_task(left(request.receive))
+async def unless(work: Coroutine[Any, Any, _T], *others: Coroutine[Any, Any, object]) -> tuple[_T] | None:
+    """What the work gives; None where one of the others ends before it. Those that have not ended are cancelled."""
+    tasks = [asyncio.create_task(each) for each in (work, *others)]
+    working = cast(asyncio.Task[_T], tasks[0])
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise HTTPException(408, "the client has left")
-        return working.result()
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return (working.result(),) if working.done() else None
     finally:
-        working.cancel()
-        leaving.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 THREADS = 2  # they compute in Python: more would only take turns with the event loop

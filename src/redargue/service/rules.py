@@ -31,6 +31,7 @@ from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools import tools as known_tools
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import Origin
+from redargue.service.guard import depth
 from redargue.spec import RunSpec
 from redargue.tasks.base import AnyTask
 from redargue.tasks.extract import BLOCK
@@ -64,22 +65,13 @@ class ContextDocument(Frozen):
 
 
 def _storable(settings: dict[str, object]) -> dict[str, object]:
-    if _depth(settings) > _DEPTH:
+    if depth(settings, _DEPTH) > _DEPTH:
         raise ValueError(f"the settings are nested deeper than {_DEPTH} levels")
     try:
         json.dumps(settings, ensure_ascii=False).encode()
     except ValueError:
         raise ValueError("the settings contain text that is not valid Unicode") from None
     return settings
-
-
-def _depth(value: Any) -> int:
-    """How deep lists and objects are nested, counted up to one more than :data:`_DEPTH`."""
-    level, depth = [value], 0
-    while level and depth <= _DEPTH:
-        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
-        level, depth = [part for parts in inner for part in parts], depth + bool(inner)
-    return depth
 
 
 _Settings = Annotated[dict[str, object], Field(max_length=100), AfterValidator(_storable)]

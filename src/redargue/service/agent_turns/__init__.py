@@ -190,22 +190,30 @@ def _never(shown: Shown, kind: str, what: str) -> Found:
     return NOT_SHOWN
 
 
-def _by_last_run(kind: str, *needed: str, unless: str = "(?!)", never: str = "") -> _Rule:
+def _by_last_run(kind: str, *needed: str, unless: str = "(?!)", never: str = "", named: bool = False) -> _Rule:
     """The rule of a kind of command whose last run decides.
 
     Args:
         needed: patterns that a clause has if it makes the claim.
         unless: a pattern that it does not have; by default, one that nothing has.
         never: what no command does where the claim is contradicted, in words; empty: it is not.
+        named: whether the first pattern names a program, whose runs decide where there are any.
     """
 
     def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
-        if not all(_find(pattern, clause) for pattern in needed) or _find(unless, clause):
+        found = [_find(pattern, clause) for pattern in needed]
+        if not found[0] or not all(found) or _find(unless, clause):
             return None
-        without = _never(shown, kind, never) if never else NOT_SHOWN
-        return _last(shown, shown.runs(kind)) or without
+        runs, program = shown.runs(kind), found[0][0].casefold()
+        of_program = [run for run in runs if named and program in run.call.command.casefold()]
+        return _last(shown, of_program or runs) or (_never(shown, kind, never) if never else NOT_SHOWN)
 
     return rule
+
+
+def _checker(kind: str, names: str) -> _Rule:
+    """The rule of linters, type checkers and formatters."""
+    return _by_last_run(kind, names, _CLEAN, unless=r"\b(?:one|two|\d+) errors?\b", named=True)
 
 
 def _tests(clause: str, sentence: str, shown: Shown) -> Found | None:
@@ -325,20 +333,6 @@ _BUILT = (
     r"|is built|is successful|was successful|finished without errors|build (?:passes|is green"
     r"|works)|works again|compiled)\b"
 )
-
-
-def _checker(kind: str, names: str) -> _Rule:
-    """The rule of linters, type checkers and formatters."""
-
-    def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
-        subject, clean = _find(names, clause), _find(_CLEAN, clause)
-        if not subject or not clean or _find(r"\b(?:one|two|\d+) errors?\b", clause):
-            return None
-        runs = shown.runs(kind)
-        named = [run for run in runs if subject[0].casefold() in run.call.command.casefold()]
-        return _last(shown, named or runs) or NOT_SHOWN
-
-    return rule
 
 
 _CHANGE = r"(?:changed?|modified|edited|updated|touched|rewrote|created|added|wrote|adapted|adjusted)"

@@ -32,8 +32,18 @@ from redargue.service.proxy.block import (
 )
 from redargue.service.proxy.chat import ChatDialect
 from redargue.service.proxy.checker import Checked, Checkers, Readers, check_text
-from redargue.service.proxy.contexts import contexts_of
-from redargue.service.proxy.dialect import Dialect, Key, Payload, SseEvent, comment, compact_json, data_event, events_of
+from redargue.service.proxy.contexts import contexts_of, messages_of
+from redargue.service.proxy.dialect import (
+    Dialect,
+    Key,
+    Payload,
+    SseEvent,
+    as_list,
+    comment,
+    compact_json,
+    data_event,
+    events_of,
+)
 from redargue.service.proxy.responses import ResponsesDialect
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options
 from redargue.service.proxy.shapes import read_object, without_ours
@@ -151,7 +161,7 @@ class Proxy:
             return
         footnoted = decided.mode != "off" and FOOTNOTES.encode() in raw
         if footnoted:
-            body = _without_footnotes(body)
+            _remove_footnotes(body)
         if footnoted or "redargue" in body:
             body.pop("redargue", None)
             raw = compact_json(body).encode()
@@ -222,7 +232,7 @@ class _Exchange:
         async with self.proxy.upstream.open(self.path, raw, self.client, method=method) as response:
             if await self._failed(response):
                 return
-            await self.reply.start(response.status_code, self._upstream_headers(response))
+            await self.reply.start(response.status_code, self.proxy.upstream.returned(response))
             async for piece in self.proxy.upstream.body(response):
                 await self.reply.send(piece)
             await self.reply.end()
@@ -261,7 +271,7 @@ class _Exchange:
             await self.fail(REDIRECTED.format(response.status_code), code="upstream_redirects")
         elif response.status_code >= 400:
             body = await self.proxy.upstream.whole(response)
-            await self.reply.whole(response.status_code, self._upstream_headers(response), body)
+            await self.reply.whole(response.status_code, self.proxy.upstream.returned(response), body)
         return response.status_code >= 300
 
     async def _withhold(self, error: Withheld) -> None:
@@ -281,11 +291,8 @@ class _Exchange:
 
     def _headers(self, response: httpx2.Response, blocks: list[CheckBlock]) -> Headers:
         kind = STREAM_TYPE if is_stream(response) else "application/json"
-        kept = [(name, value) for name, value in self._upstream_headers(response) if name != "content-type"]
+        kept = [(name, value) for name, value in self.proxy.upstream.returned(response) if name != "content-type"]
         return [("content-type", kind), *kept, (CHECK_HEADER, header(blocks) or self.id)]
-
-    def _upstream_headers(self, response: httpx2.Response) -> Headers:
-        return self.proxy.upstream.returned(response)
 
     async def _whole(self, response: httpx2.Response, checks: Checks) -> None:
         dialect, raw = checks.dialect, await self.proxy.upstream.whole(response)
@@ -311,7 +318,7 @@ class _Exchange:
     async def _unanswered(self, response: httpx2.Response, checks: Checks, raw: bytes, *, known: bool) -> None:
         """Passes on a response in which there is no answer; one of another shape may contain one."""
         checks.unreadable += not known
-        headers = list(self._upstream_headers(response))
+        headers = list(self.proxy.upstream.returned(response))
         if block := self._no_answer(checks):
             headers.append((CHECK_HEADER, header([block])))
         await self.reply.whole(response.status_code, headers, raw)
@@ -441,22 +448,10 @@ def _object(raw: bytes) -> Payload:
     return value
 
 
-def _without_footnotes(body: Payload) -> Payload:
-    """The request without what this service added to earlier answers, which is not for the model."""
-
-    def cleaned(message: object) -> object:
-        if isinstance(message, dict) and message.get("role") == "assistant":
-            content = message.get("content")
-            if isinstance(content, str):
-                return {**message, "content": without_footnotes(content)}
-            if isinstance(content, list):
-                return {**message, "content": [_clean_part(part) for part in content]}
-        return message
-
-    lists = {name: body[name] for name in ("messages", "input") if isinstance(body.get(name), list)}
-    return {**body, **{name: [cleaned(message) for message in messages] for name, messages in lists.items()}}
-
-
-def _clean_part(part: object) -> object:
-    text = part.get("text") if isinstance(part, dict) else None
-    return {**part, "text": without_footnotes(text)} if isinstance(part, dict) and isinstance(text, str) else part
+def _remove_footnotes(body: Payload) -> None:
+    """Takes out of a request what this service added to earlier answers, which is not for the model."""
+    for message in messages_of(body):
+        if message.get("role") == "assistant":
+            for part, name in ((message, "content"), *((part, "text") for part in as_list(message.get("content")))):
+                if isinstance(part, dict) and isinstance(text := part.get(name), str):
+                    part[name] = without_footnotes(text)

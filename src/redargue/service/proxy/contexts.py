@@ -76,7 +76,8 @@ def _context(text: str | RequestContext) -> RequestContext:
     return text if isinstance(text, RequestContext) else RequestContext(text=text[:MAX_CONTEXT])
 
 
-def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def messages_of(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The messages of a request, and items in their place."""
     for name in ("messages", "input"):
         messages = body.get(name)
         if isinstance(messages, list):
@@ -84,7 +85,7 @@ def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _tool_results(body: Mapping[str, Any]) -> Iterator[str]:
-    for message in _messages(body):
+    for message in messages_of(body):
         if message.get("role") in ("tool", "function"):
             yield readable_context(content_text(message.get("content")))
         elif message.get("type") in ("function_call_output", "custom_tool_call_output", "mcp_call"):
@@ -97,7 +98,7 @@ def _tool_results(body: Mapping[str, Any]) -> Iterator[str]:
 def _delimited(body: Mapping[str, Any], roles: Sequence[str]) -> Iterator[str]:
     if "system" in roles and isinstance(instructions := body.get("instructions"), str):
         yield from delimited_parts(instructions)
-    for message in _messages(body):
+    for message in messages_of(body):
         if message.get("role") in roles:
             yield from delimited_parts(content_text(message.get("content")))
 

@@ -6,10 +6,10 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -104,7 +104,7 @@ def _day_budget(request: Request, caller: Caller) -> DayBudget | None:
 _Day = Annotated[DayBudget | None, Depends(_day_budget)]
 
 
-_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Awaitable[None]]
+_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Coroutine[Any, Any, None]]
 
 
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
-from redargue.service.guard import read_json
+from redargue.service.guard import depth, read_json
 
 # A single ASCII word, such as an identifier, a type or an address, states nothing.
 _NAME_PATTERN = re.compile(r"[!#-~]*")
@@ -322,7 +322,7 @@ def read_object(text: str) -> _ReadObject:
 
     try:
         value = read_json(text, without_our_field)
-        if _depth(value) > _MAX_DEPTH:
+        if depth(value, _MAX_DEPTH) > _MAX_DEPTH:
             raise ValueError("too many levels")
     except RecursionError:
         raise ValueError("too many levels") from None
@@ -334,11 +334,3 @@ def read_object(text: str) -> _ReadObject:
 def without_ours(raw: bytes) -> bytes:
     """Renames the field that only this service writes, in a text that cannot be read."""
     return _OUR_FIELD_PATTERN.sub(f'"upstream_{_OUR_FIELD}"'.encode(), raw)
-
-
-def _depth(value: object) -> int:
-    """Levels of objects and lists within each other."""
-    if not isinstance(value, dict | list):
-        return 0
-    inner = value.values() if isinstance(value, dict) else value
-    return 1 + max((_depth(each) for each in inner if isinstance(each, dict | list)), default=0)
