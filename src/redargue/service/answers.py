@@ -18,10 +18,9 @@ from redargue.errors import UsageError
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
-from redargue.service.context import Caller, Settings, Store
+from redargue.service.context import Budgets, Caller, Settings, Store
 from redargue.service.entries import note
 from redargue.service.guard import JsonRoute, Turns, left, unless
-from redargue.service.keys import DayBudgets
 from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
 from redargue.service.rules import (
@@ -74,7 +73,9 @@ class GroundAnswer(Report):
 
 
 @answers_router.post("/ground", responses=problems(402, 429, 502, 503))
-async def ground_answer(request: GroundRequest, http: Request, store: Store, caller: Caller) -> GroundAnswer:
+async def ground_answer(
+    request: GroundRequest, http: Request, store: Store, caller: Caller, budgets: Budgets
+) -> GroundAnswer:
     """Check an answer against given documents only; nothing is stored.
 
     An answer without words is `not_checkable`; without a context, its sentences are unchecked (`no_context`).
@@ -90,7 +91,6 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
         where = "answer" if error.where == "text" else error.where  # the request's name of it
         raise type(error)(error.what, where=where, hint=error.hint) from None
     assert prepared.text is not None  # as_check gives a text
-    budgets: DayBudgets = http.app.state.budgets
     with budgets.check(caller.owner, prepared.spec.budget or "", lambda: prepared.most_calls) as budget:
         parts = replace(store.parts, budget=budget)
         work = _ground(prepared.text, prepared.spec, parts, check.documents or [], http.app.state.turns)
@@ -158,6 +158,7 @@ async def promptfoo(
     http: Request,
     settings: Settings,
     caller: Caller,
+    budgets: Budgets,
     *,
     context: Annotated[str, Query(description="The test's variable with the documents.")] = "",
     method: Annotated[str, Query(max_length=100)] = "",
@@ -166,13 +167,8 @@ async def promptfoo(
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
     method = method or for_answers(settings.rules.spec, Parts()).method
     spec = settings.rules.spec_for(RunChoices(method=method))
-    budgets: DayBudgets = http.app.state.budgets
     shared: Parts = http.app.state.store.parts
-    options: TextOptions = {
-        "spec": spec.updated(tools=None),
-        "transport": shared.transport,
-        "prices": shared.prices,
-    }
+    options: TextOptions = {"spec": spec.updated(tools=None), "transport": shared.transport, "prices": shared.prices}
     if shared.backend:
         options["backend"] = shared.backend
     with budgets.check(caller.owner, spec.budget or "") as budget:

@@ -181,7 +181,7 @@ class CheckStore:
         self.folder, self.name = folder or runs_folder(), name
         self.pool = Pool(waiting)
         self._running, self._waiting = running, waiting
-        self._budgets, self._finished = budgets, finished
+        self._budgets, self._finished = budgets or DayBudgets(lambda owner: ""), finished
         self._listeners, self._resumed = listeners, name if resumes else None
         self._repeated: dict[tuple[str, str], _Repeatable] = {}  # by owner and key, oldest first
         self._active: dict[str, _Active] = {}
@@ -193,8 +193,7 @@ class CheckStore:
     async def __aenter__(self) -> Self:
         make_folder(self.folder)
         recent = self._recent()
-        if self._budgets:
-            self._budgets.load(entry for _, entry in recent)
+        self._budgets.load(entry for _, entry in recent)
         for folder, entry in recent:
             if entry.idempotency:
                 self._remember(entry, folder)
@@ -312,8 +311,6 @@ class CheckStore:
     ) -> tuple[ExitStack, Budget | None]:
         """What ends a check for its owner's budget, and the budget that pays it; raises BudgetReached."""
         paying = ExitStack()
-        if not self._budgets:
-            return paying, None
         paid = self._budgets.check(entry.owner, entry.budget, most_calls, resumed=resumed)
         return paying, paying.enter_context(paid)
 
@@ -531,9 +528,8 @@ class CheckStore:
 
     async def _verify(self, active: _Active, prepared: PreparedRequest) -> None:
         owner, request = active.entry.owner, active.entry.request
-        spec, parts = with_workspace(prepared.spec, owner), self.parts
-        if self._budgets:
-            parts = replace(parts, budget=active.budget)
+        spec = with_workspace(prepared.spec, owner)
+        parts = replace(self.parts, budget=active.budget or self.parts.budget)
         listeners, documents = [active.ring, *self._listeners()], request.documents
         record: dict[str, Any] = {"folder": active.folder, "origin": request.origin}
         if documents is None:

@@ -235,9 +235,7 @@ class DayBudget(Budget):
             total = total.plus(Cost(calls=calls - 1))
         for budget, most in self.active.items():
             whole = Cost._make(part / self.ended for part in self.cost) if self.ended else Cost(calls=most)
-            total = total.plus(
-                Cost._make(max(0, part - spent) for part, spent in zip(whole, budget.spent, strict=True))
-            )
+            total = total.plus(Cost._make(max(0, part) for part in whole.plus(budget.spent, -1)))
         if self._limit_exceeded_by(total):
             sent = counted(len(self.active), "check")
             what = f"{sent} that you have sent may spend the rest of the key's budget of this day"

@@ -112,7 +112,7 @@ _CLEAN = rf"(?:{_PASS}|\bclean\b|{_NONE}|\bnothing\b|\bquiet\b|\bpassing\b|\bcon
 
 def check_closing(transcript: Transcript) -> list[ClosingClaim]:
     """The claims of the closing message that a rule knows, in its order; a sentence counts once for each kind."""
-    shown, found = Shown(transcript), dict[tuple[str, str], ClosingClaim]()
+    shown, found = Shown(*transcript), dict[tuple[str, str], ClosingClaim]()
     for sentence in closing_sentences(transcript.closing):
         parts = [part for part in _CLAUSES.split(sentence) if part.strip()]
         claiming = [part for part in parts if not _NO_CLAIM.search(part)]

@@ -98,18 +98,10 @@ class CommandRun(NamedTuple):
         return suite_result(self.call.output)
 
 
-class Shown(NamedTuple):
-    """The calls of a transcript, by what they show."""
+class Shown(Transcript):
+    """A transcript, by what its calls show."""
 
-    transcript: Transcript
-
-    @property
-    def whole(self) -> bool:
-        return self.transcript.whole
-
-    @property
-    def calls(self) -> tuple[AgentCall, ...]:
-        return self.transcript.calls
+    __slots__ = ()
 
     def runs(self, kind: str) -> list[CommandRun]:
         """The commands of a kind that have ended, in order."""
@@ -130,7 +122,7 @@ class Shown(NamedTuple):
 
     def edited(self, *, turn: bool = True) -> set[str]:
         """Files that tools wrote, since the user's last message or in the whole transcript."""
-        calls = self.calls[self.transcript.turn :] if turn else self.calls
+        calls = self.calls[self.turn :] if turn else self.calls
         return {path for call in calls for path in call.paths if call.exit_code in (0, None)}
 
     def edited_after(self, call: AgentCall) -> list[str]:

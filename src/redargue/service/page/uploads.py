@@ -119,11 +119,7 @@ def _article(form: FormData) -> tuple[str, str, list[str]]:
 def _files(values: Iterable[object]) -> list[UploadFile]:
     """The files that were chosen; hidden ones of a folder are left out, as from a folder on disk."""
     chosen = [each for each in values if isinstance(each, UploadFile) and each.filename]
-    return [each for each in chosen if not _is_hidden_in_folder(each)]
-
-
-def _is_hidden_in_folder(upload: UploadFile) -> bool:
-    return _last(upload).startswith(".") and _last(upload) != upload.filename
+    return [each for each in chosen if not _last(each).startswith(".") or _last(each) == each.filename]
 
 
 def _last(upload: UploadFile) -> str:

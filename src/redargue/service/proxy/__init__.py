@@ -25,10 +25,10 @@ from redargue.service.proxy.block import (
     ProxyTally,
     Revision,
     block_of,
+    block_without_check,
     footnotes,
     header,
     without_footnotes,
-    without_text,
 )
 from redargue.service.proxy.chat import ChatDialect
 from redargue.service.proxy.checker import Checked, Checkers, Readers, check_text
@@ -183,7 +183,7 @@ class Proxy:
         check_id = _new_id()
         async with self.checkers.open(documents, plan, day) as readers:
             checked = await check_text(text, readers, plan.timeout_s)
-        block = block_of(checked, plan, check_id) if text.strip() else without_text(plan, check_id)
+        block = block_of(checked, plan, check_id) if text.strip() else block_without_check(plan, check_id)
         self.tally.checked(route, block)
         return checked, block
 

@@ -53,8 +53,9 @@ def contexts_of(
     unread: UnreadContexts = {"left_out": found - len(read), "cut": cut}
     places = {text: at for at, text in reversed([*enumerate(map(_whole, given), 1)])}
     others = count(len(given) + 1)
+    contexts = [RequestContext(text=text[:MAX_CONTEXT]) if isinstance(text, str) else text for text in read]
     return ConversationContexts(
-        tuple(_context(text).passage(places.get(text) or next(others)) for text in read),
+        tuple(context.passage(places.get(text) or next(others)) for text, context in zip(read, contexts, strict=True)),
         {how: number for how, number in unread.items() if number},
     )
 
@@ -70,10 +71,6 @@ def _distinct(texts: Iterable[str | RequestContext]) -> list[str | RequestContex
 
 def _whole(text: str | RequestContext) -> str | RequestContext:
     return text if isinstance(text, RequestContext) else whole_characters(text)
-
-
-def _context(text: str | RequestContext) -> RequestContext:
-    return text if isinstance(text, RequestContext) else RequestContext(text=text[:MAX_CONTEXT])
 
 
 def messages_of(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
