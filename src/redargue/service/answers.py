@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from redargue.adapters.grounding import Grounding, check_answer, failed
+from redargue.adapters.grounding import check_answer, failed
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.assembly import Parts, connect, for_answers
 from redargue.claims import Frozen
@@ -31,7 +31,6 @@ from redargue.service.rules import (
     ContextDocument,
     RunChoices,
 )
-from redargue.service.schemas import OFFSETS
 from redargue.spec import RunSpec
 from redargue.text import Report
 from redargue.text.segment import Kind, Text
@@ -69,7 +68,7 @@ class GroundRequest(RunChoices):
 class GroundAnswer(Report):
     """The report on an answer (text.v2); ``offsets`` is the unit of its offsets."""
 
-    offsets: Literal["code_point"] = OFFSETS
+    offsets: Literal["code_point"] = "code_point"
 
 
 @answers_router.post("/ground", responses=problems(402, 429, 502, 503))
@@ -171,19 +170,15 @@ async def promptfoo(
     options: TextOptions = {"spec": spec.updated(tools=None), "transport": shared.transport, "prices": shared.prices}
     if shared.backend:
         options["backend"] = shared.backend
-    with budgets.check(caller.owner, spec.budget or "") as budget:
-        grounding = await _grounded(request, context, {**options, "budget": budget})
-    tally: ProxyTally = http.app.state.tally
-    tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
-    return PromptfooGrade.model_validate(grade(grounding, min_supported))
-
-
-async def _grounded(request: PromptfooRequest, variable: str, options: TextOptions) -> Grounding:
-    """The outcome; documents that are refused are one, too, because promptfoo shows of an error its status alone."""
-    try:
-        documents = contexts_in(request.context.vars, variable)
+    try:  # documents that are refused are an outcome, because promptfoo shows of an error its status alone
+        documents = contexts_in(request.context.vars, context)
         if len(documents) > CONTEXTS:
             raise UsageError(f"{len(documents)} documents are more than {CONTEXTS}; join some of them")
     except UsageError as error:
-        return failed(error)
-    return await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
+        grounding = failed(error)
+    else:
+        with budgets.check(caller.owner, spec.budget or "") as options["budget"]:
+            grounding = await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
+    tally: ProxyTally = http.app.state.tally
+    tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
+    return PromptfooGrade.model_validate(grade(grounding, min_supported))

@@ -96,16 +96,14 @@ class Keys:
         secret = PREFIX + secrets.token_urlsafe(32)
         id_, created = f"k{secrets.token_hex(4)}", datetime.now(UTC)
         key = ApiKey(id=id_, name=name, sha256=_hash(secret), created=created, budget=budget)
-        with self._alone():
-            self._write((*self.list(), key))
+        self._change(lambda keys: (*keys, key))
         return key, secret
 
     def remove(self, id_: str) -> ApiKey:
         """Raises UsageError if there is no such key."""
-        with self._alone():
-            if not (key := self.get(id_)):
-                raise UsageError(f"no key {id_!r}", hint="list them: redargue serve key ls")
-            self._write(tuple(other for other in self.list() if other.id != id_))
+        if not (key := self.get(id_)):
+            raise UsageError(f"no key {id_!r}", hint="list them: redargue serve key ls")
+        self._change(lambda keys: tuple(other for other in keys if other.id != id_))
         return key
 
     def find(self, secret: str) -> ApiKey | None:
@@ -113,18 +111,14 @@ class Keys:
         matching = [key for key in self.list() if hmac.compare_digest(key.sha256, presented)]
         return matching[-1] if matching else None
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """No other thread or process changes the keys meanwhile."""
+    def _change(self, change: Callable[[tuple[ApiKey, ...]], tuple[ApiKey, ...]]) -> None:
+        """Changes the keys while no other thread or process does."""
         make_folder(self._folder)
         held = lock(self._folder / "keys.lock", wait=True)
         try:
-            yield
+            write_atomically(self._path, _Stored(keys=change(self.list())).model_dump_json(indent=1) + "\n")
         finally:
             os.close(held)
-
-    def _write(self, keys: tuple[ApiKey, ...]) -> None:
-        write_atomically(self._path, _Stored(keys=keys).model_dump_json(indent=1) + "\n")
 
     # A browser's EventSource sends no Authorization header, so that a page gets a cookie for its key.
 

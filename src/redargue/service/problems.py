@@ -85,7 +85,8 @@ def refusal(
     """An error as its client reads it; those of OpenAI's API know its shape only."""
     if path not in OPENAI_PATHS:
         return plain_problem(status, detail, hint).response(headers)
-    kind = "server_error" if status >= 500 else "invalid_request_error"
+    of_a_client = "authentication_error" if status == 401 else "invalid_request_error"
+    kind = "server_error" if status >= 500 else of_a_client
     message = "; ".join(filter(None, (detail, hint)))
     return JSONResponse(openai_error(message, kind=kind), status, headers)
 
@@ -144,7 +145,7 @@ def handle_problems(application: FastAPI) -> None:
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
         if error.detail == _NOT_PARSED:
             return plain_problem(error.status_code, "the body cannot be read as JSON", _AS_JSON).response(error.headers)
-        return plain_problem(error.status_code, error.detail).response(error.headers)
+        return refusal(request.url.path, error.status_code, error.detail, headers=error.headers)
 
     @application.exception_handler(RequestValidationError)
     async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -204,7 +204,8 @@ async def _server_sent(blocks: _Blocks, store: CheckStore) -> AsyncIterator[byte
     yield b"retry: 1000\n\n"
     try:
         async for lines in blocks:
-            yield b"".join(map(_frame, lines)) or b": ping\n\n"
+            frames = (f"id: {line.number}\nevent: {line.kind}\ndata: {line.line}\n\n" for line in lines)
+            yield ("".join(frames) or ": ping\n\n").encode()
     except RecordError as error:  # connecting again would not help
         yield f"event: end\ndata: {problem_of_error(error).model_dump_json()}\n\n".encode()
         return
@@ -216,10 +217,6 @@ async def _json_lines(blocks: _Blocks) -> AsyncIterator[bytes]:
     async for lines in blocks:
         if lines:
             yield "".join(f"{line.line}\n" for line in lines).encode()
-
-
-def _frame(line: EventLine) -> bytes:
-    return f"id: {line.number}\nevent: {line.kind}\ndata: {line.line}\n\n".encode()
 
 
 @checks_router.get(

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -23,7 +22,6 @@ from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.service.context import Caller, caller_of
 from redargue.service.guard import JsonRoute
 from redargue.service.keys import DayBudget, DayBudgets
-from redargue.service.problems import openai_error
 from redargue.service.proxy import Proxy, Withheld, objection, require_checked
 from redargue.service.proxy.block import CheckBlock, ProxyTally, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checked, Checkers
@@ -109,12 +107,7 @@ _Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Coro
 
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
     async def exchange(request: Request, serve: _Serve) -> Response:
-        try:
-            day = _day_budget(request, caller_of(request))
-            raw = await request.body()
-        except HTTPException as error:
-            kind = "authentication_error" if error.status_code == 401 else "invalid_request_error"
-            return JSONResponse(openai_error(error.detail, kind=kind), error.status_code, error.headers)
+        day, raw = _day_budget(request, caller_of(request)), await request.body()
         client = {name.lower(): value for name, value in request.headers.items()}
         store = getattr(request.app.state, "store", None)
         return ProxyExchange(lambda reply: serve(reply, raw, client, day), closing=getattr(store, "closing", None))
