@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redargue.concurrency import Busy
 from redargue.net.listening import UNCLEAR, unclear
-from redargue.service.problems import refusal
+from redargue.service.problems import refusal, shown_name
 
 _T = TypeVar("_T")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -123,9 +123,6 @@ def _same_site(origin: str, host: str) -> bool:
     return scheme in ("http", "https") and rest.lower() == host.lower()
 
 
-_WORD = r"[\w-]{1,60}"  # names of fields come from the caller, and are shown only as far as they are words
-
-
 class UnclearJson(ValueError):
     """JSON in which programs read different values."""
 
@@ -143,7 +140,7 @@ def read_json(text: str | bytes, fields: Callable[[dict[str, Any]], dict[str, An
         found = dict(pairs)
         if len(found) != len(pairs):
             twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-            raise UnclearJson(f"an object has the name {twice if re.fullmatch(_WORD, twice) else '…'} twice")
+            raise UnclearJson(f"an object has the name {shown_name(twice)} twice")
         return fields(found)
 
     return json.loads(text, object_pairs_hook=once, parse_constant=_refuse_constant, parse_float=_finite_float)

@@ -190,8 +190,12 @@ def _pointer(place: Sequence[int | str], body: object, *, missing: bool) -> str:
         elif not (missing and at == len(place) - 1):
             continue
         parts.append(str(part))
-    # Names of fields come from the caller where they are unknown, and are shown only as far as they are words.
-    return "".join(f"/{part}" if re.fullmatch(r"[\w-]{1,60}", part) else "/…" for part in parts)
+    return "".join(f"/{shown_name(part)}" for part in parts)
+
+
+def shown_name(name: str) -> str:
+    """The name of a field, which comes from the caller where it is unknown, as far as it is a word."""
+    return name if re.fullmatch(r"[\w-]{1,60}", name) else "…"
 
 
 def _holds(body: object, part: int | str) -> bool:

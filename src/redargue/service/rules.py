@@ -259,16 +259,11 @@ class RequestRules:
     def spec_for(self, choices: RunChoices, *, tools: tuple[str, ...] | None = None) -> RunSpec:
         """The service's spec with the choices of a request; arguments and errors as of :meth:`prepare`."""
         spec = self._with_method(choices, tools)
-        changes: dict[str, Any] = {}
+        given = {"seed": choices.seed, "as_of": choices.as_of, "strict_as_of": choices.strict_as_of or None}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if choices.labels:
             with _field("labels"):
                 changes["labels"] = read_labels(choices.labels)
-        if choices.seed is not None:
-            changes["seed"] = choices.seed
-        if choices.as_of:
-            changes["as_of"] = choices.as_of
-        if choices.strict_as_of:
-            changes["strict_as_of"] = True
         with _field("budget"):
             changes["budget"] = Budget.lower(choices.budget, spec.budget)
         return spec.updated(**changes)

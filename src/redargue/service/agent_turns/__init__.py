@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -209,11 +210,6 @@ def _by_last_run(kind: str, *needed: str, unless: str = "(?!)", never: str = "",
         return _last(shown, of_program or runs) or (_never(shown, kind, never) if never else NOT_SHOWN)
 
     return rule
-
-
-def _checker(kind: str, names: str) -> _Rule:
-    """The rule of linters, type checkers and formatters."""
-    return _by_last_run(kind, names, _CLEAN, unless=r"\b(?:one|two|\d+) errors?\b", named=True)
 
 
 def _tests(clause: str, sentence: str, shown: Shown) -> Found | None:
@@ -503,18 +499,21 @@ def _amount(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+# Of linters, type checkers and formatters.
+_clean_report = partial(_by_last_run, unless=r"\b(?:one|two|\d+) errors?\b", named=True)
 _UNDONE = r"\b(?:un\w+|to be|yet|last commit)\b"
 _RULES: dict[str, _Rule] = {
     "tests": _tests,
     "command": _ran,
     "build": _build,
-    "lint": _checker(
+    "lint": _clean_report(
         "lint",
         r"\b(?:ruff|eslint|flake8|pylint|clippy|rubocop|shellcheck|lint(?:er|ing)?|golangci-lint"
         r"|go vet|helm lint)\b",
+        _CLEAN,
     ),
-    "types": _checker("types", r"\b(?:mypy|pyright|tsc|types?|type[- ]check\w*)\b"),
-    "format": _checker("format", r"\b(?:black|prettier|format\w*|gofmt|rustfmt|fmt)\b"),
+    "types": _clean_report("types", r"\b(?:mypy|pyright|tsc|types?|type[- ]check\w*)\b", _CLEAN),
+    "format": _clean_report("format", r"\b(?:black|prettier|format\w*|gofmt|rustfmt|fmt)\b", _CLEAN),
     "number of files": _file_count,
     "number of lines": _line_count,
     "files": _named_files,
