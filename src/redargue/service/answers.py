@@ -60,8 +60,7 @@ class GroundRequest(RunChoices):
         return CheckRequest(text=values.pop("answer"), **values)
 
     def without_check(self) -> Report | None:
-        texts = [each if isinstance(each, str) else each.text for each in self.contexts]
-        documents = [Passage(text=text) for text in texts]
+        documents = [Passage(text=each if isinstance(each, str) else each.text) for each in self.contexts]
         return without_check(self.answer, documents, kind=self.kind, context=self.question)
 
 

@@ -311,8 +311,7 @@ class CheckStore:
     ) -> tuple[ExitStack, Budget | None]:
         """What ends a check for its owner's budget, and the budget that pays it; raises BudgetReached."""
         paying = ExitStack()
-        paid = self._budgets.check(entry.owner, entry.budget, most_calls, resumed=resumed)
-        return paying, paying.enter_context(paid)
+        return paying, paying.enter_context(self._budgets.check(entry.owner, entry.budget, most_calls, resumed=resumed))
 
     def _new_folder(self) -> Path:
         while True:

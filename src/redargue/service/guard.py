@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import count
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
@@ -194,8 +194,8 @@ async def left(receive: Receive) -> None:
 
 async def unless(work: Coroutine[Any, Any, _T], *others: Coroutine[Any, Any, object]) -> tuple[_T] | None:
     """What the work gives; None where one of the others ends before it. Those that have not ended are cancelled."""
-    tasks = [asyncio.create_task(each) for each in (work, *others)]
-    working = cast(asyncio.Task[_T], tasks[0])
+    working = asyncio.create_task(work)
+    tasks: tuple[asyncio.Task[Any], ...] = (working, *map(asyncio.create_task, others))
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         return (working.result(),) if working.done() else None

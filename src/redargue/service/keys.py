@@ -193,8 +193,7 @@ class DayBudget(Budget):
     """The budget of a key and day.
 
     Attributes:
-        ended: number of checks that it has paid for.
-        cost: of these.
+        ended, cost: number of checks that it has paid for, and what these cost.
         active: checks that wait or run, and the most calls of each.
     """
 

@@ -189,15 +189,11 @@ async def follow_check(
     json_lines = "application/x-ndjson" in accept
     silence = None if json_lines else _PING
     blocks = store.follow(id_, owner=caller.owner, after=first, silence=silence)
-    wanted = _of_kinds(blocks, only.split(",")) if only else blocks
+    kinds = only.split(",")
+    wanted = ([line for line in lines if line.kind in kinds] async for lines in blocks) if only else blocks
     media = "application/x-ndjson" if json_lines else "text/event-stream"
     frames = _json_lines(wanted) if json_lines else _server_sent(wanted, store)
     return StreamingResponse(store.counted(frames), headers=STREAM_HEADERS, media_type=media)
-
-
-async def _of_kinds(blocks: _Blocks, kinds: Sequence[str]) -> _Blocks:
-    async for lines in blocks:
-        yield [line for line in lines if line.kind in kinds]
 
 
 async def _server_sent(blocks: _Blocks, store: CheckStore) -> AsyncIterator[bytes]:

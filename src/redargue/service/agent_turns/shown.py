@@ -158,7 +158,8 @@ def suite_result(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
     patterns = (_PASSED, _NOT_PASSED, _SKIPPED)
-    passed, failed, skipped = (_numbers(pattern, text) for pattern in patterns)
+    found = ([next(filter(None, match.groups())) for match in re.finditer(each, text, re.M)] for each in patterns)
+    passed, failed, skipped = ([int(number.replace(",", "")) for number in numbers] for numbers in found)
     if _WHOLE_RUNS.search(text) and passed:  # counts all that ran: the last line sums up
         wrong, left = max(failed, default=0), max(skipped, default=0)
         return SuiteResult(passed[-1] - wrong - (left if "Tests run:" in text else 0), wrong, left)
@@ -166,10 +167,6 @@ def suite_result(output: str) -> SuiteResult:
         return SuiteResult(go.count("PASS"), go.count("FAIL"), 0)
     total = sum if "test result:" in text else max  # cargo prints a summary of each part
     return SuiteResult(total(passed) if passed else None, total([0, *failed]), max([0, *skipped]))
-
-
-def _numbers(pattern: str, text: str) -> list[int]:
-    return [int(next(filter(None, match.groups())).replace(",", "")) for match in re.finditer(pattern, text, re.M)]
 
 
 def sums(numbers: Iterable[int]) -> set[int]:

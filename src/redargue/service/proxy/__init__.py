@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Awaitable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx2
 
@@ -144,16 +145,14 @@ class Proxy:
         """
         settings = self.checkers.settings
         try:
-            if not settings.upstream:
-                raise UsageError(NO_UPSTREAM)
             body = _object(raw)
             options = read_check_options(body.get("redargue"))
             decided = plan(settings, options, client.get(MODE_HEADER, ""))
             documents, unread = contexts_of(body, options.contexts, roles=settings.context_roles)
             decided = decided.model_copy(update={"unread_contexts": unread})
         except UsageError as error:
-            status, param = (400 if settings.upstream else 503), error.where or None
-            await refuse(reply, status, str(error), kind="invalid_request_error", code="redargue", param=param)
+            param = error.where or None
+            await refuse(reply, 400, str(error), kind="invalid_request_error", code="redargue", param=param)
             return
         if decided.mode != "off" and decided.on_failure == "closed" and day and day.is_spent():
             kind = "insufficient_quota"  # of OpenAI's own API, which clients do not repeat
@@ -189,11 +188,7 @@ class Proxy:
 
     async def models(self, reply: ProxyReply, client: Mapping[str, str]) -> None:
         """Sends the upstream's list of models unchanged."""
-        settings = self.checkers.settings
-        if not settings.upstream:
-            await refuse(reply, 503, NO_UPSTREAM, kind="invalid_request_error", code="redargue")
-            return
-        decided = plan(settings.model_copy(update={"mode": "off"}), CheckOptions())
+        decided = plan(self.checkers.settings.model_copy(update={"mode": "off"}), CheckOptions())
         exchange = _Exchange(self, reply, "/models", {}, dict(client), decided)
         await self._answered(exchange, exchange.pass_on(b"", method="GET"))
 
@@ -286,9 +281,6 @@ class _Exchange:
             self.reply, error.status, error.what, kind=kind, code=error.code, headers=headers, verdicts=verdicts
         )
 
-    def _done(self, block: CheckBlock) -> None:
-        self.proxy.tally.checked(self.path, block)
-
     def _headers(self, response: httpx2.Response, blocks: list[CheckBlock]) -> Headers:
         kind = STREAM_TYPE if is_stream(response) else "application/json"
         kept = [(name, value) for name, value in self.proxy.upstream.returned(response) if name != "content-type"]
@@ -326,7 +318,7 @@ class _Exchange:
     def _no_answer(self, checks: Checks) -> CheckBlock | None:
         """The block of a response without an answer, of which not all was read. Raises Withheld."""
         if block := checks.of_no_answer():
-            self._done(block)
+            self.proxy.tally.checked(self.path, block)
             require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
         return block
 
@@ -340,7 +332,7 @@ class _Exchange:
             final = block
             if self.plan.mode == "revise" and objection(block, self.plan) and text:
                 final = checks.with_unread(await self._revise(checks, key, text, block), key)
-            self._done(final)
+            self.proxy.tally.checked(self.path, final)
             require_checked(final, self.plan, checks.place(key))
             if self.plan.mode == "block" and (why := objection(final, self.plan)):
                 final = final.of_withheld(why, self.plan)
@@ -386,7 +378,7 @@ class _Exchange:
 
     async def _stream(self, response: httpx2.Response, checks: Checks) -> None:
         await self.reply.start(response.status_code, self._headers(response, []))
-        checker = StreamChecker(checks, self._done)
+        checker = StreamChecker(checks, partial(self.proxy.tally.checked, self.path))
         async with aclosing(checker.run(self.proxy.upstream.body(response))) as written:
             async for piece in written:
                 await self.reply.send(piece)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -22,7 +23,8 @@ from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.service.context import Caller, caller_of
 from redargue.service.guard import JsonRoute
 from redargue.service.keys import DayBudget, DayBudgets
-from redargue.service.proxy import Proxy, Withheld, objection, require_checked
+from redargue.service.problems import openai_error
+from redargue.service.proxy import NO_UPSTREAM, Proxy, Withheld, objection, require_checked
 from redargue.service.proxy.block import CheckBlock, ProxyTally, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checked, Checkers
 from redargue.service.proxy.contexts import ConversationContexts, contexts_of
@@ -108,6 +110,9 @@ _Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Coro
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
     async def exchange(request: Request, serve: _Serve) -> Response:
         day, raw = _day_budget(request, caller_of(request)), await request.body()
+        if not proxy.checkers.settings.upstream:
+            error = openai_error(NO_UPSTREAM, kind="invalid_request_error", code="redargue")
+            return JSONResponse(error, 503)
         client = {name.lower(): value for name, value in request.headers.items()}
         store = getattr(request.app.state, "store", None)
         return ProxyExchange(lambda reply: serve(reply, raw, client, day), closing=getattr(store, "closing", None))
