@@ -62,7 +62,7 @@ class Limits:
     Attributes:
         sending: seconds for a request's head, and for its body; a client that sends ``rate`` may take longer.
         reading: seconds without progress after which a response is given up.
-        idle: seconds for the next request to begin, longer than clients keep a connection, or they would use a closing one.
+        idle: seconds for the next request to begin; longer than clients keep a connection, which they reuse until then.
         rate: bytes per second of the slowest client that is waited for.
         connections: their number at most, besides half of the files that the process may open.
     """

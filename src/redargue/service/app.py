@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -109,18 +109,22 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     _include_routers(application, settings)
     mcp = _mcp_endpoint(application, settings)
     if settings.origins:
-        application.add_middleware(
-            CORSMiddleware,
-            allow_origins=settings.origins,
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=ALLOWED.split(),
-            expose_headers=EXPOSED.split(),
-        )
+        _allow_pages_of(settings.origins, application)
     guard = partial(Guard, hosts=settings.hosts, origins=settings.origins)
     larger = {"/checks": MAX_UPLOAD}
     application.add_middleware(guard, max_body=settings.max_body, larger=larger)
     application.add_middleware(RequestLog)
     return application
+
+
+def _allow_pages_of(origins: Sequence[str], application: FastAPI) -> None:
+    application.add_middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=ALLOWED.split(),
+        expose_headers=EXPOSED.split(),
+    )
 
 
 def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:

@@ -91,7 +91,8 @@ class Guard:
         if len(hosts) != 1 or host_of(hosts[0]) not in self._hosts:
             return 400, "the Host header names another host: redargue serve --trusted-host NAME allows one"
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and not _same_site(origin, hosts[0]):
+        own = (f"http://{hosts[0]}".lower(), f"https://{hosts[0]}".lower())
+        if origin is not None and origin not in self._origins and origin.lower() not in own:
             return 403, "the Origin header names another site: redargue serve --cors ORIGIN allows one"
         if unclear(headers.raw):
             return 400, UNCLEAR
@@ -116,11 +117,6 @@ def host_of(host: str) -> str:
     """The name or address in a Host header, in lower case; empty if it cannot be read."""
     match = _HOST.fullmatch(host)
     return (match[1] or match[2]).lower().rstrip(".") if match else ""
-
-
-def _same_site(origin: str, host: str) -> bool:
-    scheme, _, rest = origin.partition("://")
-    return scheme in ("http", "https") and rest.lower() == host.lower()
 
 
 class UnclearJson(ValueError):

@@ -233,8 +233,7 @@ class _Exchange:
             await self.reply.end()
 
     async def check(self, raw: bytes, readers: asyncio.Task[Readers]) -> None:
-        closed = self.plan.on_failure == "closed"
-        dialect = DIALECTS[self.path](request=self.body, closed=closed, rebuilt=self.plan.buffered)
+        dialect = DIALECTS[self.path](self.body, closed=self.plan.on_failure == "closed", rebuilt=self.plan.buffered)
         checks = Checks(readers, self.plan, self.id, dialect)
         async with self.proxy.upstream.open(self.path, raw, self.client) as response:
             if await self._failed(response):

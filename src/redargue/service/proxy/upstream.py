@@ -66,8 +66,7 @@ class ProxyExchange(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         reply, closing = ProxyReply(send), self._closing
-        ended = await unless(self._serve(reply), left(receive), closing.wait())
-        if not ended and closing.is_set():
+        if not await unless(self._serve(reply), left(receive), closing.wait()) and closing.is_set():
             await _closed(reply)
 
 
