@@ -155,7 +155,7 @@ async def test_a_client_that_waits_for_its_answer_is_waited_for() -> None:
 
 
 async def test_a_connection_without_a_request_is_kept_longer_than_clients_keep_it() -> None:
-    """A client such as httpx keeps one for 5 seconds: a server that closes it then cuts the request that is just being sent."""
+    """A client such as httpx keeps one for 5 seconds: a server that closes it then cuts the next request."""
     assert PatientServer(Server().application).config.timeout_keep_alive > 60
     server = Server()
     made, pipe = server.connect()
