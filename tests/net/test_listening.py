@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from redargue.net.listening import LINES, MINUTE, Clients, Connection, FewLines, Limits
+from redargue.net.listening import LINES, MINUTE, Clients, Connection, FewLines, Limits, PatientServer
 
 pytestmark = pytest.mark.anyio
 LIMITS = Limits(sending=20, reading=60, rate=1_000, connections=3)
@@ -150,6 +150,25 @@ async def test_a_client_that_waits_for_its_answer_is_waited_for() -> None:
     made.data_received(GET[:5])  # of the next request
     server.after(0)
     server.after(21)
+    assert pipe.closed
+    await server.close()
+
+
+async def test_a_connection_without_a_request_is_kept_longer_than_clients_keep_it() -> None:
+    """A client such as httpx keeps one for 5 seconds: a server that closes it then cuts the next request."""
+    assert PatientServer(Server().application).config.timeout_keep_alive > 60
+    server = Server()
+    made, pipe = server.connect()
+    server.go.set()
+    made.data_received(GET)
+    await asyncio.gather(*server.clients.tasks)
+    server.after(0)
+    server.after(60)
+    assert not pipe.closed
+    made.data_received(GET[:5])
+    server.after(19)
+    assert not pipe.closed
+    server.after(2)
     assert pipe.closed
     await server.close()
 

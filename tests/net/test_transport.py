@@ -375,6 +375,13 @@ async def test_a_transport_opened_twice_at_once_closes_once_and_opens_again(serv
         await through.send(service(server.url), "POST", "/v1/chat/completions", account=Account())
 
 
+async def test_a_connection_is_given_up_before_servers_close_it() -> None:
+    """Servers such as uvicorn and Node close one that is idle for 5 seconds, and may cut the next request."""
+    async with transport() as made:
+        pool = made._open()._transport._pool  # type: ignore[attr-defined]
+    assert pool._keepalive_expiry < 5
+
+
 def test_a_transport_serves_one_event_loop_after_another(server: Loopback) -> None:
     through = transport()
     for _ in range(3):

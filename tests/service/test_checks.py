@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import pytest
 
@@ -239,13 +239,13 @@ def test_the_budget_of_a_day_stays_spent_when_the_clock_is_set_to_another_day_an
     now[0] += timedelta(days=days)
     if days < 0:
         with pytest.raises(BudgetReached):
-            budgets.require("a")
+            begin(budgets, 1)
     else:
-        budgets.require("a")
+        begin(budgets, 1)[0].end()
         budgets.commit("a", "3calls")
     now[0] -= timedelta(days=days)
     with pytest.raises(BudgetReached):
-        budgets.require("a")
+        begin(budgets, 1)
 
 
 async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixture) -> None:
@@ -313,35 +313,79 @@ async def test_a_folder_that_someone_else_may_have_filled_starts_no_check() -> N
             other.get("x" * 400)
 
 
+class Active:
+    """A check of one owner that may make so many calls; it is active until it ends."""
+
+    kept: ClassVar[list[Active]] = []
+
+    def __init__(self, budgets: DayBudgets, most_calls: int) -> None:
+        self.kept.append(self)
+        self._paying = ExitStack()
+        budget = self._paying.enter_context(budgets.check("a", most_calls=lambda: most_calls))
+        assert isinstance(budget, KeyBudget)
+        self.budget, self.end = budget, self._paying.close
+
+
+def begin(budgets: DayBudgets, *most_calls: int) -> list[Active]:
+    return [Active(budgets, calls) for calls in most_calls]
+
+
+def spend(budget: KeyBudget, calls: int) -> None:
+    for _ in range(calls):
+        assert budget.hold(Cost(calls=1))
+        budget.settle(Cost(calls=1), Cost(calls=1))
+
+
+def ended(budgets: DayBudgets, *calls: int) -> None:
+    for check, cost in zip(begin(budgets, *calls), calls, strict=True):
+        spend(check.budget, cost)
+        check.end()
+
+
 async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the_day() -> None:
     """Two checks have cost 5 calls each; what is left pays for two more, and a third would find nothing."""
     budgets = DayBudgets(lambda owner: "20calls")
-    assert isinstance(budgets.of_check("a", None), KeyBudget)
-    for _ in range(2):
-        budgets.note_end("a")
-    day = budgets.of("a")
-    assert day
-    day.recall(Cost(calls=10))
-    budgets.require("a", [5])
+    ended(budgets, 5, 5)
+    first, _ = begin(budgets, 23, 23)
     with pytest.raises(BudgetReached, match="2 checks that you have sent may spend the rest"):
-        budgets.require("a", [5, 5])
-    budgets.require("a")
-    day.recall(Cost(calls=10))
+        begin(budgets, 23)
+    spend(first.budget, 4)  # of the five that were expected of it
+    with pytest.raises(BudgetReached, match="may spend the rest"):
+        begin(budgets, 23)
+    spend(first.budget, 6)
     with pytest.raises(BudgetReached, match="is spent"):
-        budgets.require("a", [5, 5])
+        begin(budgets, 23)
 
 
 async def test_checks_that_wait_cost_what_those_before_did() -> None:
     """Three have cost 5 calls each: of 60 calls, nine more are paid, although none of those that wait has begun."""
     budgets = DayBudgets(lambda owner: "60calls")
-    for _ in range(3):
-        budgets.note_end("a")
+    ended(budgets, 5, 5, 5)
+    begin(budgets, *[23] * 9)
+    with pytest.raises(BudgetReached, match="9 checks that you have sent may spend the rest"):
+        begin(budgets, 23)
+
+
+async def test_what_the_proxy_spends_is_expected_of_no_check() -> None:
+    """Answers have cost 60 of 105 calls, and the only check that has ended 5: eight more are expected to cost that."""
+    budgets = DayBudgets(lambda owner: "105calls")
+    ended(budgets, 5)
     day = budgets.of("a")
     assert day
-    day.recall(Cost(calls=15))
-    budgets.require("a", [23] * 8, 23)
-    with pytest.raises(BudgetReached, match="9 checks that you have sent may spend the rest"):
-        budgets.require("a", [23] * 9, 23)
+    spend(KeyBudget(day), 60)
+    begin(budgets, *[5] * 8)
+    with pytest.raises(BudgetReached, match="8 checks that you have sent"):
+        begin(budgets, 5)
+
+
+async def test_a_check_that_was_cancelled_before_its_first_call_lowers_no_expectation() -> None:
+    budgets = DayBudgets(lambda owner: "20calls")
+    ended(budgets, 5)
+    for check in begin(budgets, 23, 23):
+        check.end()
+    begin(budgets, 23, 23, 23)
+    with pytest.raises(BudgetReached, match="3 checks"):
+        begin(budgets, 23)
 
 
 @pytest.mark.slow
@@ -358,34 +402,28 @@ def test_an_answer_with_documents_may_cost_a_call_a_claim_beside_its_readings() 
 
 async def test_a_first_burst_is_refused_where_the_budget_has_too_few_calls_left_for_a_check() -> None:
     budgets = DayBudgets(lambda owner: "8calls")
-    budgets.require("a", [], 23)  # what it costs may be less, and nothing else is paid from the budget
-    assert budgets.of_check("a", None)
+    begin(budgets, 23)  # what it costs may be less, and nothing else is paid from the budget
     with pytest.raises(BudgetReached, match="1 check that you have sent may spend the rest"):
-        budgets.require("a", [23], 1)
+        begin(budgets, 1)
     budgets = DayBudgets(lambda owner: "8calls")
-    for active in range(4):
-        budgets.require("a", [2] * active, 2)
-        assert budgets.of_check("a", None)
+    first, *_ = begin(budgets, 2, 2, 2, 2)
     with pytest.raises(BudgetReached, match="4 checks that you have sent may spend the rest"):
-        budgets.require("a", [2] * 4, 1)
-    day = budgets.of("a")
-    assert day
-    day.recall(Cost(calls=3))  # of those that are running
+        begin(budgets, 1)
+    spend(first.budget, 2)
     with pytest.raises(BudgetReached, match="may spend the rest"):
-        budgets.require("a", [2] * 4, 1)
+        begin(budgets, 1)
 
 
 @pytest.mark.parametrize(("spent", "closed"), [(0.0, False), (0.04, True)])
 async def test_a_call_that_no_longer_fits_closes_the_day_unless_much_is_left(spent: float, closed: bool) -> None:
     budgets = DayBudgets(lambda owner: "0.05usd")
-    check = budgets.of_check("a", None)
-    assert check
+    (check,) = begin(budgets, 1)
     day = budgets.of("a")
     assert day
     day.recall(Cost(usd=spent))
     with pytest.raises(BudgetReached):
-        check.hold(Cost(calls=1, usd=0.06))
+        check.budget.hold(Cost(calls=1, usd=0.06))
     assert day.is_spent() == closed
     if closed:
         with pytest.raises(BudgetReached, match="is spent"):
-            budgets.require("a")
+            begin(budgets, 1)

@@ -122,6 +122,7 @@ def test_denials_conditions_plans_and_code_are_not_claims() -> None:
         ("Ran 77 tests in 1.2s\n\nFAILED (failures=2)", (75, 2, 0)),
         ("--- PASS: TestA (0.0s)\n--- FAIL: TestB (0.0s)\nFAIL", (1, 1, 0)),
         ("ok  \texample.org/x\t0.1s", (None, 0, 0)),
+        ("1,052 passed, 2 failed", (1_052, 2, 0)),
     ],
 )
 def test_the_counts_of_each_test_runner_are_read(output: str, counts: tuple[int | None, int, int]) -> None:

@@ -7,7 +7,9 @@ import errno
 import hashlib
 import json
 import signal
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -164,6 +166,23 @@ async def test_a_page_gets_a_cookie_for_a_key_that_ends_with_the_key() -> None:
         problem(await http.get("/v1/checks"), 401)
 
 
+def test_no_key_is_lost_that_is_added_or_removed_while_others_are(tmp_path: Path) -> None:
+    first, _ = Keys(tmp_path).add("first")
+    barrier = threading.Barrier(12)
+
+    def change(number: int) -> None:
+        keys = Keys(tmp_path)  # as another process has them
+        barrier.wait()
+        if number:
+            keys.add(f"key {number}")
+        else:
+            keys.remove(first.id)
+
+    with ThreadPoolExecutor(12) as threads:
+        list(threads.map(change, range(12)))
+    assert {key.name for key in Keys(tmp_path).list()} == {f"key {number}" for number in range(1, 12)}
+
+
 def test_keys_are_stored_as_hashes_and_listed_without_them() -> None:
     key, secret = Keys().add("first")
     stored = Keys()._path.read_text()
@@ -262,6 +281,31 @@ async def test_a_body_that_cannot_be_parsed_says_how_to_send_it(content: bytes) 
     body = problem(reply, 400)
     assert body["detail"] == "the body cannot be read as JSON"
     assert body["hint"] == "send JSON in UTF-8, nested at most a few hundred levels deep"
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("/v1/checks", '{"claim": "Bees have six legs.", "claim": "Bees have eight legs."}'),
+        ("/v1/checks", '{"claim": "Bees have six legs.", "settings": {"top_k": 3, "top_k": 4}}'),
+        ("/v1/ground", '{"answer": "Bees fly.", "contexts": ["a b"], "contexts": []}'),
+        ("/v1/estimate", '{"claim": "Bees have six legs.", "settings": {"top_k": NaN}}'),
+        ("/v1/promptfoo", '{"output": "Bees fly.", "context": {"vars": {"context": "a"}, "vars": {}}}'),
+        ("/classify", '{"inputs": "Bees fly.", "inputs": "Bees sting."}'),
+        ("/v1/batches", '{"claims": ["Bees fly."], "seed": 1e999}'),
+        ("/v1/chat/completions", '{"model": "m", "messages": [], "messages": []}'),
+        ("/v1/responses", '{"model": "m", "input": "a", "redargue": {"mode": "block"}, "redargue": {"mode": "off"}}'),
+    ],
+)
+async def test_a_body_that_programs_read_differently_is_refused(
+    path: str, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDARGUE_UPSTREAM_URL", "http://127.0.0.1:9/v1")
+    async with client() as http:
+        reply = await http.post(path, content=content, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 400
+    assert "the body is not clear: " in reply.text
+    assert " twice" in reply.text or "is not JSON" in reply.text or "too large" in reply.text
 
 
 @pytest.mark.slow
@@ -393,6 +437,63 @@ async def test_as_many_answers_wait_as_checks_may(monkeypatch: pytest.MonkeyPatc
         assert [reply.json()["outcome"] for reply in replies] == ["factual", "factual"]
         assert problem(refused.pop().result(), 429)["hint"] == "try again later"
         assert (await http.post("/v1/ground", json=answer)).status_code == 200
+
+
+class HeldAnswers:
+    """Holds the checks of ``/v1/ground`` after they have begun."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.go, self.stopped = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        monkeypatch.setattr("redargue.service.answers.prepare", self._prepare)
+
+    async def _prepare(self, *given: Any, **options: Any) -> Any:
+        self.begun.set()
+        try:
+            await self.go.wait()
+        finally:
+            self.stopped.set()
+        return await prepare(*given, **options)
+
+
+GROUNDED = {
+    "answer": "The lighthouse was lit in 1871.",
+    "contexts": ["The lighthouse was lit in 1871."],
+    "method": "single-reader",
+}
+
+
+async def test_an_answer_that_is_being_checked_is_an_active_check_of_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = HeldAnswers(monkeypatch)
+    async with client(parts=Parts(backend=EmbeddedBackend()), day_budget="3calls") as http:
+        first = asyncio.create_task(http.post("/v1/ground", json=GROUNDED))
+        await held.begun.wait()
+        for path, body in (("/v1/checks", CLAIM), ("/v1/ground", GROUNDED)):
+            refused = problem(await http.post(path, json=body), 402)
+            assert "1 check that you have sent may spend the rest" in refused["detail"]
+        held.go.set()
+        assert (await first).json()["outcome"] == "factual"
+
+
+async def test_the_check_of_an_answer_ends_when_its_client_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, body = HeldAnswers(monkeypatch), json.dumps(GROUNDED).encode()
+    application = create_app(settings(day_budget="3calls"), Parts(backend=EmbeddedBackend()))
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await held.begun.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        assert held.stopped.is_set()
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "path": "/v1/ground", "method": "POST", "headers": headers, "query_string": b""}
+    async with application.router.lifespan_context(application):
+        await application(scope, receive, send)
+        day = application.state.budgets.of("")
+        assert (held.stopped.is_set(), day.active, day.ended) == (True, {}, 0)
 
 
 async def test_a_full_disk_is_507_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

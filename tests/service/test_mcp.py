@@ -172,6 +172,8 @@ async def test_an_answer_is_grounded_and_what_was_not_checked_says_why() -> None
         answer = structured(result)
         assert (answer["outcome"], answer["reason"]) == ("non_factual", "")
         assert "REFUTES [37:59] It is 500 metres long." in text(result)
+        after_an_empty_one = await ended(client, "ground", answer=wrong, contexts=["", BRIDGE])
+        assert " context-2:" in text(after_an_empty_one)
         long = await client.call_tool("ground", {"answer": BRIDGE, "contexts": [BRIDGE, "x" * 1_000_001]})
         assert "contexts.1: String should have at most" in text(long)
         for given, contexts, outcome, reason in (

@@ -324,6 +324,22 @@ def test_records_of_a_file_beyond_the_limit_are_one_unread_file() -> None:
     assert [each.file for each in read.unread_files] == ["fees.jsonl"]
 
 
+def test_an_unread_file_names_each_of_its_unread_parts() -> None:
+    letter = EmailMessage()
+    letter.set_content(CLAIM)
+    letter.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="scan.png")
+    letter.add_attachment(b"", maintype="text", subtype="plain", filename="fees.txt")
+    rows = b'{"text": "The fee is 5 euros."}\n' + b"[]\n" * 7
+    read = uploads_of(("mail.eml", letter.as_bytes()), ("fees.jsonl", rows))
+    assert [each.file for each in read.unread_files] == ["mail.eml", "fees.jsonl"]
+    of_letter, of_rows = (each.why for each in read.unread_files)
+    assert "scan.png" in of_letter
+    assert "the file is empty (attachment 2-fees.txt)" in of_letter
+    assert "(line 2)" in of_rows
+    assert of_rows.endswith("; and 2 more")
+    assert len(read.problems) == 9
+
+
 def test_each_unread_file_of_one_name_is_named_until_it_is_given_again() -> None:
     first = uploads_of(("a/scan.txt", b""), ("b/scan.txt", b""), ("c/scan.txt", b"It opened."))
     assert [each.file for each in first.unread_files] == ["scan.txt", "scan.txt"]

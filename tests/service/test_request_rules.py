@@ -12,11 +12,12 @@ import httpx2
 import pytest
 from pydantic import Field
 
-from redargue.assembly import method_of
+from redargue.assembly import Parts, method_of
 from redargue.errors import UsageError
 from redargue.methods.base import Method, MethodSettings, methods
 from redargue.methods.setting_types import SettingsOf, Word, closed_fields
 from redargue.methods.strangers import refuse_closed
+from redargue.nli.backend import EmbeddedBackend
 from redargue.runs.folders import runs_folder
 from redargue.service.app import create_app
 from redargue.service.context import ServiceSettings
@@ -44,6 +45,9 @@ REACHING: dict[str, tuple[dict[str, Any], str]] = {
     "of a debate in a cascade": (NESTED, "/settings/debate_settings/debaters"),
     "unknown": ({"method": "single-reader", "settings": {"tools": ["../tool"]}}, "/settings/tools"),
 }
+
+
+KINDS = "Input should be 'text', 'dialogue', 'summary' or 'qa'"
 
 
 def pointers(body: dict[str, Any]) -> list[str]:
@@ -292,6 +296,34 @@ async def test_a_mistake_is_a_problem_that_names_the_field(path: str, asked: dic
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"method": "single-reader", "settings": {"no-setting": 1}}, "'…' has no setting '…'"),
+        ({"method": "mermaid", "settings": {"tools": "x" * 100}}, "the search tool '…'"),  # which the message cuts off
+        (
+            {"text": "It is tall.", "claim": None, "kind": "letter"},
+            "Input should be 'text', 'dialogue', 'summary' or 'qa'",
+        ),
+    ],
+)
+async def test_an_error_hides_values_and_no_more(asked: dict[str, Any], expected: str) -> None:
+    async with client() as http:
+        body = problem(await http.post("/v1/checks", json={**CLAIM, **asked}), 422)
+    assert expected in {body["detail"], body["errors"][0]["detail"]}
+
+
+@pytest.mark.anyio
+async def test_a_quotation_names_its_document_by_the_place_in_the_request() -> None:
+    contexts = ["", {"text": "Ants are small."}, " ", {"text": "Bees have six legs.", "document": ""}]
+    asked = {"answer": "Bees have six legs.", "contexts": contexts, "method": "single-reader"}
+    async with client(parts=Parts(backend=EmbeddedBackend())) as http:
+        reply = await http.post("/v1/ground", json=asked)
+    (quote,) = reply.json()["claims"][0]["verdict"]["quotes"]
+    assert quote["source"]["document"] == "context-4"
+
+
+@pytest.mark.anyio
 async def test_a_mistake_in_a_list_is_named_without_the_types_that_were_tried() -> None:
     async with client() as http:
         asked = {"answer": "A.", "contexts": ["B.", {"title": "x"}], "budget": 5}
@@ -303,6 +335,8 @@ async def test_a_mistake_in_a_list_is_named_without_the_types_that_were_tried() 
         assert broken["errors"] == [{"pointer": "", "detail": "the body is not JSON, from character 1 on"}]
         unknown = problem(await http.post("/v1/ground", json={"answer": "A.", "contexts": ["B."], "no-field": 1}), 422)
         assert pointers(unknown) == ["/no-field"]
+        unreadable = await http.post("/v1/ground", json={"answer": "A \x00.", "contexts": ["B."]})
+        assert pointers(problem(unreadable, 422)) == ["/answer"]
 
 
 @pytest.mark.parametrize("asked", ["0.0000004usd", "1usd,0.0000004usd", "7calls,0.00000000001usd"])

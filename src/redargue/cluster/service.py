@@ -37,7 +37,7 @@ from redargue.runs.budget import Cost
 from redargue.runs.record import write_atomically
 from redargue.service.context import Caller
 from redargue.service.entries import LateWrites
-from redargue.service.guard import Pool
+from redargue.service.guard import JsonRoute, Pool
 from redargue.service.keys import DayBudgets
 from redargue.service.problems import UnknownCheck
 from redargue.service.routes import STREAM_HEADERS, problems
@@ -300,7 +300,7 @@ def _read(path: Path) -> BatchEntry:
         raise RecordError(f"{str(path)!r} cannot be read", hint="remove it, and send the batch again") from error
 
 
-router = APIRouter(prefix="/v1/batches", tags=["batches"])
+router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=JsonRoute)
 _Id = Annotated[str, PathParameter(alias="id", pattern="^[0-9a-f]{64}$", description="The id of a batch.")]
 
 

@@ -161,7 +161,7 @@ class BatchTransport(Transport):
         self._keep(batch)
         created = await self._tried(lines, lambda: provider.create(batch.input_file))
         if created is None:
-            self._drop(batch)
+            self._keep(batch, dropped=True)
             return
         batch = batch.model_copy(update={"id": str(created.get("id", ""))})
         self._keep(batch)
@@ -192,7 +192,7 @@ class BatchTransport(Transport):
             if found is None:
                 return
             if not found.get("id"):
-                self._drop(batch)
+                self._keep(batch, dropped=True)
                 self._resolve(dict.fromkeys(batch.keys, (503, "the batch was not created")))  # they are sent again
                 return
             batch = batch.model_copy(update={"id": str(found["id"])})
@@ -248,17 +248,10 @@ class BatchTransport(Transport):
         self._fail(batch.keys, ProviderError(what, hint="run the same command again: it waits for this batch"))
         return None
 
-    def _keep(self, batch: SentBatch) -> None:
-        self._write(*self._others(batch), batch)
-
-    def _drop(self, batch: SentBatch) -> None:
-        self._write(*self._others(batch))
-
-    def _others(self, batch: SentBatch) -> list[SentBatch]:
-        return [each for each in self._sent.batches if each.input_file != batch.input_file]
-
-    def _write(self, *batches: SentBatch) -> None:
-        self._sent = Sent(batches=batches)
+    def _keep(self, batch: SentBatch, *, dropped: bool = False) -> None:
+        """Writes down a batch instead of what is known of it, or that there is none."""
+        others = (each for each in self._sent.batches if each.input_file != batch.input_file)
+        self._sent = Sent(batches=(*others, *(() if dropped else (batch,))))
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self._path) as file:
             file.write(self._sent.model_dump_json().encode())

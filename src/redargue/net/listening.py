@@ -62,12 +62,14 @@ class Limits:
     Attributes:
         sending: seconds for a request's head, and for its body; a client that sends ``rate`` may take longer.
         reading: seconds without progress after which a response is given up.
+        idle: seconds for the next request to begin; longer than clients keep a connection, which they reuse until then.
         rate: bytes per second of the slowest client that is waited for.
         connections: their number at most, besides half of the files that the process may open.
     """
 
     sending: float = 20.0
     reading: float = 60.0
+    idle: int = 75
     rate: int = 1_024
     connections: int = 4_096
 
@@ -123,6 +125,8 @@ class Connection(HttpProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_idle:
+            self._since = self.loop.time()
         self._received += len(data)
         super().data_received(data)
         self._acted()
@@ -143,7 +147,7 @@ class Connection(HttpProtocol):
 
     def close_if_overdue(self) -> None:
         self._note_state()
-        if not self._waits:
+        if not self._waits or (self._is_idle and not self._unread):
             return
         limits, waited = self._clients.limits, self.loop.time() - self._since
         if self._unread:
@@ -194,6 +198,11 @@ class Connection(HttpProtocol):
             self._state, self._since, self._received = state, self.loop.time(), 0
             self._pending = self.transport.get_write_buffer_size()
 
+    @property
+    def _is_idle(self) -> bool:
+        """Whether nothing of the next request has arrived; uvicorn closes a connection that stays so."""
+        return self.cycle is not None and self.cycle.response_complete and not self._received
+
     def _most_before_a_request(self) -> float:
         """Bytes that may be received in the present state: a body is bounded by the application that reads it."""
         cycle = self.cycle
@@ -210,6 +219,7 @@ class PatientServer(uvicorn.Server):
             application,
             http=Connection,
             backlog=BACKLOG,
+            timeout_keep_alive=limits.idle,
             timeout_graceful_shutdown=_GRACE,
             access_log=False,
             log_level="warning",

@@ -134,6 +134,7 @@ BUSY_TRIES, FAILING_TRIES, LATE_TRIES = 12, 3, 2
 NO_RETRY_AFTER_TRIES = 6  # of a busy service without a Retry-After header
 _LONGEST_WAIT = 120.0  # seconds; a service that requests more is not retried
 LARGEST_ANSWER = 20_000_000  # bytes
+_KEPT_OPEN = 3.0  # seconds without a request: many servers close a connection after 5
 
 Read = Callable[[httpx2.Response], Awaitable[str]]
 
@@ -319,7 +320,7 @@ class Transport:
             known = not self.offline  # variables of the environment
             self._client = httpx2.AsyncClient(
                 timeout=None,
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=256),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=256, keepalive_expiry=_KEPT_OPEN),
                 transport=self._inner,
                 mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),  # without a proxy
                 trust_env=known,

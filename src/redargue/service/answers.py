@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
-from redargue.adapters.grounding import Grounding, check_answer, failed
+from redargue.adapters.grounding import check_answer, failed
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.assembly import Parts, connect, for_answers
 from redargue.claims import Frozen
@@ -16,20 +18,26 @@ from redargue.errors import UsageError
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
-from redargue.service.context import Caller, Settings, Store
+from redargue.service.context import Budgets, Caller, Settings, Store
 from redargue.service.entries import note
-from redargue.service.guard import Turns
-from redargue.service.keys import DayBudgets
+from redargue.service.guard import JsonRoute, Turns, left, unless
 from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
-from redargue.service.rules import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
-from redargue.service.schemas import OFFSETS
+from redargue.service.rules import (
+    CONTEXT_LENGTH,
+    CONTEXTS,
+    TEXT_LENGTH,
+    CheckRequest,
+    ContextDocument,
+    RunChoices,
+)
+from redargue.spec import RunSpec
 from redargue.text import Report
-from redargue.text.segment import Kind
+from redargue.text.segment import Kind, Text
 from redargue.text.verification import CONCURRENCY, TextOptions, prepare, with_documents, without_check
 from redargue.verifier import Verifier
 
-answers_router = APIRouter(prefix="/v1", tags=["answers"])
+answers_router = APIRouter(prefix="/v1", tags=["answers"], route_class=JsonRoute)
 
 
 class GroundRequest(RunChoices):
@@ -47,23 +55,25 @@ class GroundRequest(RunChoices):
     kind: Kind = "text"
 
     def as_check(self) -> CheckRequest:
-        values = dict(self) | {"contexts": tuple(filter(None, self.contexts))}
+        # An empty context keeps its place, after which the others are called.
+        values = dict(self) | {"contexts": tuple(each or " " for each in self.contexts)}
         return CheckRequest(text=values.pop("answer"), **values)
 
     def without_check(self) -> Report | None:
-        texts = [each if isinstance(each, str) else each.text for each in self.contexts]
-        documents = [Passage(text=text) for text in texts]
+        documents = [Passage(text=each if isinstance(each, str) else each.text) for each in self.contexts]
         return without_check(self.answer, documents, kind=self.kind, context=self.question)
 
 
 class GroundAnswer(Report):
     """The report on an answer (text.v2); ``offsets`` is the unit of its offsets."""
 
-    offsets: Literal["code_point"] = OFFSETS
+    offsets: Literal["code_point"] = "code_point"
 
 
 @answers_router.post("/ground", responses=problems(402, 429, 502, 503))
-async def ground_answer(request: GroundRequest, http: Request, store: Store, caller: Caller) -> GroundAnswer:
+async def ground_answer(
+    request: GroundRequest, http: Request, store: Store, caller: Caller, budgets: Budgets
+) -> GroundAnswer:
     """Check an answer against given documents only; nothing is stored.
 
     An answer without words is `not_checkable`; without a context, its sentences are unchecked (`no_context`).
@@ -73,21 +83,28 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
         note("", str(report.outcome))
         return GroundAnswer(**dict(report))
     check = request.as_check()
-    prepared = await store.prepare(check)
+    try:
+        prepared = await store.prepare(check)
+    except UsageError as error:
+        where = "answer" if error.where == "text" else error.where  # the request's name of it
+        raise type(error)(error.what, where=where, hint=error.hint) from None
     assert prepared.text is not None  # as_check gives a text
-    budgets: DayBudgets = http.app.state.budgets
-    budgets.require(caller.owner)
-    parts = replace(store.parts, budget=budgets.of_check(caller.owner, prepared.spec.budget))
-    spec, documents = prepared.spec, check.documents or []
-    turns: Turns = http.app.state.turns
+    with budgets.check(caller.owner, prepared.spec.budget or "", lambda: prepared.most_calls) as budget:
+        parts = replace(store.parts, budget=budget)
+        work = _ground(prepared.text, prepared.spec, parts, check.documents or [], http.app.state.turns)
+        found = await unless(work, left(http.receive))
+    if found is None:
+        raise HTTPException(408, "the client has left")
+    note("", str(found[0].outcome))
+    return GroundAnswer(**dict(found[0]))
+
+
+async def _ground(text: Text, spec: RunSpec, parts: Parts, documents: Sequence[Passage], turns: Turns) -> Report:
     async with turns.take():
-        text = await prepare(prepared.text, spec, parts, documents=documents)
-        with text.verifier() as verifier:
-            verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
-    budgets.note_end(caller.owner)
-    found = text.report(verdicts)
-    note("", str(found.outcome))
-    return GroundAnswer(**dict(found))
+        prepared = await prepare(text, spec, parts, documents=documents)
+        with prepared.verifier() as verifier:
+            verdicts = await verifier.verify_all(prepared.claims, concurrency=CONCURRENCY)
+    return prepared.report(verdicts)
 
 
 @answers_router.post("/estimate", responses=problems(429, 502, 503))
@@ -109,7 +126,7 @@ async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estim
 
 WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why
 
-promptfoo_router = APIRouter(prefix="/v1", tags=["promptfoo"])
+promptfoo_router = APIRouter(prefix="/v1", tags=["promptfoo"], route_class=JsonRoute)
 
 
 class PromptfooContext(BaseModel):
@@ -139,6 +156,7 @@ async def promptfoo(
     http: Request,
     settings: Settings,
     caller: Caller,
+    budgets: Budgets,
     *,
     context: Annotated[str, Query(description="The test's variable with the documents.")] = "",
     method: Annotated[str, Query(max_length=100)] = "",
@@ -147,30 +165,19 @@ async def promptfoo(
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
     method = method or for_answers(settings.rules.spec, Parts()).method
     spec = settings.rules.spec_for(RunChoices(method=method))
-    budgets: DayBudgets = http.app.state.budgets
-    budgets.require(caller.owner)
     shared: Parts = http.app.state.store.parts
-    options: TextOptions = {
-        "spec": spec.updated(tools=None),
-        "budget": budgets.of_check(caller.owner, spec.budget),
-        "transport": shared.transport,
-        "prices": shared.prices,
-    }
+    options: TextOptions = {"spec": spec.updated(tools=None), "transport": shared.transport, "prices": shared.prices}
     if shared.backend:
         options["backend"] = shared.backend
-    grounding = await _grounded(request, context, options)
-    budgets.note_end(caller.owner)
-    tally: ProxyTally = http.app.state.tally
-    tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
-    return PromptfooGrade.model_validate(grade(grounding, min_supported))
-
-
-async def _grounded(request: PromptfooRequest, variable: str, options: TextOptions) -> Grounding:
-    """The outcome; documents that are refused are one, too, because promptfoo shows of an error its status alone."""
-    try:
-        documents = contexts_in(request.context.vars, variable)
+    try:  # documents that are refused are an outcome, because promptfoo shows of an error its status alone
+        documents = contexts_in(request.context.vars, context)
         if len(documents) > CONTEXTS:
             raise UsageError(f"{len(documents)} documents are more than {CONTEXTS}; join some of them")
     except UsageError as error:
-        return failed(error)
-    return await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
+        grounding = failed(error)
+    else:
+        with budgets.check(caller.owner, spec.budget or "") as options["budget"]:
+            grounding = await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
+    tally: ProxyTally = http.app.state.tally
+    tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
+    return PromptfooGrade.model_validate(grade(grounding, min_supported))

@@ -10,9 +10,17 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -36,7 +44,6 @@ from redargue.service.context import MAX_BODY, MAX_UPLOAD, ServiceSettings, list
 from redargue.service.entries import RequestLog
 from redargue.service.guard import LOOPBACK, Guard, Turns
 from redargue.service.keys import DayBudgets, Keys
-from redargue.service.mcp import mcp_endpoint
 from redargue.service.page import failed, page_router, shown
 from redargue.service.page.frames import LAYOUT, page_environment
 from redargue.service.problems import MEDIA_TYPE, handle_problems
@@ -100,7 +107,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     application.state.settings, application.state.keys = settings, keys
     handle_problems(application)
     _include_routers(application, settings)
-    mcp = mcp_endpoint(application, settings)
+    mcp = _mcp_endpoint(application, settings)
     if settings.origins:
         _allow_pages_of(settings.origins, application)
     guard = partial(Guard, hosts=settings.hosts, origins=settings.origins)
@@ -136,6 +143,15 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
         # FastAPI would make each again, with models of its own.
         application.router.routes.extend(router.routes)
     application.include_router(proxy)  # which has a life of its own
+
+
+def _mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> AbstractAsyncContextManager[None]:
+    """Adds ``/mcp`` where the SDK is installed; open while the service runs."""
+    if find_spec("mcp") is None:
+        return nullcontext()
+    from redargue.service.mcp.tools import McpDoor
+
+    return McpDoor(application, settings).opened()
 
 
 def _openapi(application: FastAPI) -> dict[str, Any]:

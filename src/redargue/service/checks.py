@@ -12,7 +12,7 @@ import logging
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -26,7 +26,7 @@ from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import Event
 from redargue.files import make_folder
 from redargue.reports import RUN, CheckResult, load_run, result_of
-from redargue.runs.budget import UsageCounter
+from redargue.runs.budget import Budget, UsageCounter
 from redargue.runs.folders import RecordedRun, began, is_begun, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import DRAFT, new_run_folder, read_events, writing
@@ -129,8 +129,8 @@ class _Active:
 
     entry: CheckEntry
     folder: Path
-    calls: int = 1  # the most that it may make, where its key has a budget
-    is_paid: bool = False  # from the budget of a day
+    paying: ExitStack  # until it has ended
+    budget: Budget | None  # from which it is paid, where its key has one of the day, or it has one itself
     state: State = "queued"
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
@@ -181,7 +181,7 @@ class CheckStore:
         self.folder, self.name = folder or runs_folder(), name
         self.pool = Pool(waiting)
         self._running, self._waiting = running, waiting
-        self._budgets, self._finished = budgets, finished
+        self._budgets, self._finished = budgets or DayBudgets(lambda owner: ""), finished
         self._listeners, self._resumed = listeners, name if resumes else None
         self._repeated: dict[tuple[str, str], _Repeatable] = {}  # by owner and key, oldest first
         self._active: dict[str, _Active] = {}
@@ -193,13 +193,12 @@ class CheckStore:
     async def __aenter__(self) -> Self:
         make_folder(self.folder)
         recent = self._recent()
-        if self._budgets:
-            self._budgets.load(entry for _, entry in recent)
+        self._budgets.load(entry for _, entry in recent)
         for folder, entry in recent:
             if entry.idempotency:
                 self._remember(entry, folder)
             if entry.store == self._resumed and entry.state not in ENDED:
-                self._enqueue(_Active(entry, folder))
+                self._enqueue(_Active(entry, folder, *self._paid(entry, resumed=True)))
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._running)]
         return self
 
@@ -259,11 +258,6 @@ class CheckStore:
         prepared = prepared or self.rules.prepare(request)
         if self.closing.is_set():
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
-        calls = 1
-        if self._budgets:
-            others = [each.calls for each in self._active.values() if each.entry.owner == owner]
-            calls = prepared.most_calls if self._budgets.of(owner) else 1
-            self._budgets.require(owner, others, calls)
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
@@ -278,10 +272,12 @@ class CheckStore:
             idempotency=key,
             body=body if key else "",
         )
-        active = _Active(entry, self._new_folder(), calls)
+        paid = self._paid(entry, lambda: prepared.most_calls)
+        active = _Active(entry, self._new_folder(), *paid)
         try:
             write_entry(active.folder, entry)
         except OSError:  # a full disk
+            active.paying.close()
             shutil.rmtree(active.folder, ignore_errors=True)
             raise
         self._enqueue(active)
@@ -309,6 +305,13 @@ class CheckStore:
                 raise UsageError(what, hint="send another Idempotency-Key with another request")
             return check
         return None
+
+    def _paid(
+        self, entry: CheckEntry, most_calls: Callable[[], int] = lambda: 1, *, resumed: bool = False
+    ) -> tuple[ExitStack, Budget | None]:
+        """What ends a check for its owner's budget, and the budget that pays it; raises BudgetReached."""
+        paying = ExitStack()
+        return paying, paying.enter_context(self._budgets.check(entry.owner, entry.budget, most_calls, resumed=resumed))
 
     def _new_folder(self) -> Path:
         while True:
@@ -524,10 +527,8 @@ class CheckStore:
 
     async def _verify(self, active: _Active, prepared: PreparedRequest) -> None:
         owner, request = active.entry.owner, active.entry.request
-        spec, parts = with_workspace(prepared.spec, owner), self.parts
-        if self._budgets:
-            parts = replace(parts, budget=self._budgets.of_check(owner, spec.budget))
-            active.is_paid = True
+        spec = with_workspace(prepared.spec, owner)
+        parts = replace(self.parts, budget=active.budget or self.parts.budget)
         listeners, documents = [active.ring, *self._listeners()], request.documents
         record: dict[str, Any] = {"folder": active.folder, "origin": request.origin}
         if documents is None:
@@ -552,8 +553,7 @@ class CheckStore:
         # If the process is killed before there is room for this, the check is resumed.
         self._late.write(active.folder / ENTRY_FILE, text_of_entry(active.entry))
         self._active.pop(active.folder.name, None)
-        if self._budgets and active.is_paid:
-            self._budgets.note_end(active.entry.owner)
+        active.paying.close()
         self._finished(active.entry)
         seconds = (changes["ended"] - active.entry.created).total_seconds()
         outcome = ending.outcome or ending.state

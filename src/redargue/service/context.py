@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.security import HTTPBearer
@@ -31,7 +31,7 @@ from redargue.events import Event
 from redargue.registry import Registry, having
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
-from redargue.service.keys import Keys
+from redargue.service.keys import DayBudgets, Keys
 from redargue.service.rules import RequestRules
 from redargue.telemetry import Telemetry
 
@@ -91,14 +91,13 @@ def listeners_of(settings: ServiceSettings) -> list[Callable[[Event], None]]:
     return [] if settings.telemetry == "off" else [Telemetry(content=settings.telemetry == "content")]
 
 
-def store_of(request: Request) -> CheckStore:
-    store: CheckStore = request.app.state.store
-    return store
+def _of_state(name: str) -> Any:
+    """What the application keeps under a name."""
 
+    def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
 
-def _settings_of(request: Request) -> ServiceSettings:
-    settings: ServiceSettings = request.app.state.settings
-    return settings
+    return Depends(found)
 
 
 _documented = HTTPBearer(auto_error=False, description="A key of `redargue serve key add`, where the service has keys.")
@@ -122,6 +121,7 @@ def caller_of(request: Request, documented: Annotated[object, Depends(_documente
     return CallerInfo()
 
 
-Store = Annotated[CheckStore, Depends(store_of)]
-Settings = Annotated[ServiceSettings, Depends(_settings_of)]
+Store = Annotated[CheckStore, _of_state("store")]
+Settings = Annotated[ServiceSettings, _of_state("settings")]
+Budgets = Annotated[DayBudgets, _of_state("budgets")]
 Caller = Annotated[CallerInfo, Depends(caller_of)]

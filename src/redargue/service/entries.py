@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from datetime import datetime
@@ -176,6 +176,11 @@ class LogReader:
         first = self._number + 1
         lines = self._read()
         return [_line(number, line) for number, line in enumerate(lines, first)]
+
+    def all(self) -> Iterator[EventLine]:
+        """All lines at hand; errors as of :meth:`read`."""
+        while lines := self.read():
+            yield from lines
 
     def _read(self, limit: int | None = None) -> list[bytes]:
         try:

@@ -1,29 +1,36 @@
 """Limits of the service: what is checked before a request is read, and how many requests compute concurrently.
 
-A request's Host, Origin and size are checked before its body is read. What a request computes before it is answered
-runs in threads of its own, and checks take turns at the processor.
+A request's Host, Origin and size are checked before its body is read, which has to be JSON that every program reads
+alike. What a request computes before it is answered runs in threads of its own, and checks take turns at the processor.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
+import json
+import math
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import count
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redargue.concurrency import Busy
 from redargue.net.listening import UNCLEAR, unclear
-from redargue.service.problems import refusal
+from redargue.service.problems import refusal, shown_name
 
+_T = TypeVar("_T")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Bytes that are read of a body that is too large, so that its client can read why.
 DRAINED = 16_000_000
@@ -84,7 +91,8 @@ class Guard:
         if len(hosts) != 1 or host_of(hosts[0]) not in self._hosts:
             return 400, "the Host header names another host: redargue serve --trusted-host NAME allows one"
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and not _same_site(origin, hosts[0]):
+        own = (f"http://{hosts[0]}".lower(), f"https://{hosts[0]}".lower())
+        if origin is not None and origin not in self._origins and origin.lower() not in own:
             return 403, "the Origin header names another site: redargue serve --cors ORIGIN allows one"
         if unclear(headers.raw):
             return 400, UNCLEAR
@@ -111,13 +119,89 @@ def host_of(host: str) -> str:
     return (match[1] or match[2]).lower().rstrip(".") if match else ""
 
 
-def _same_site(origin: str, host: str) -> bool:
-    scheme, _, rest = origin.partition("://")
-    return scheme in ("http", "https") and rest.lower() == host.lower()
+class UnclearJson(ValueError):
+    """JSON in which programs read different values."""
+
+
+def read_json(text: str | bytes, fields: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> Any:
+    """Reads JSON; ``fields`` makes an object of what is read of one.
+
+    Raises:
+        UnclearJson: an object has a name twice, or a number is NaN or beyond a double.
+        ValueError: it is not JSON, or an integer has more digits than Python reads.
+        RecursionError: it has too many levels.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+            raise UnclearJson(f"an object has the name {shown_name(twice)} twice")
+        return fields(found)
+
+    return json.loads(text, object_pairs_hook=once, parse_constant=_refuse_constant, parse_float=_finite_float)
+
+
+def _refuse_constant(name: str) -> float:
+    raise UnclearJson(f"{name} is not JSON")
+
+
+def _finite_float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise UnclearJson("a number is too large")
+    return number
+
+
+def depth(value: Any, most: int) -> int:
+    """How deep lists and objects are nested, counted up to one more than ``most``."""
+    level, levels = [value], 0
+    while level and levels <= most:
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level, levels = [part for parts in inner for part in parts], levels + bool(inner)
+    return levels
+
+
+class JsonRoute(APIRoute):
+    """A route whose bodies are read by :func:`read_json`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(_JsonRequest(request.scope, request.receive))
+
+        return handle
+
+
+class _JsonRequest(Request):
+    async def json(self) -> Any:
+        try:
+            return read_json(await self.body())
+        except UnclearJson as error:
+            raise HTTPException(400, f"the body is not clear: {error}") from None
+
+
+async def left(receive: Receive) -> None:
+    """Waits until the client of a request that has been read leaves."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def unless(work: Coroutine[Any, Any, _T], *others: Coroutine[Any, Any, object]) -> tuple[_T] | None:
+    """What the work gives; None where one of the others ends before it. Those that have not ended are cancelled."""
+    working = asyncio.create_task(work)
+    tasks: tuple[asyncio.Task[Any], ...] = (working, *map(asyncio.create_task, others))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return (working.result(),) if working.done() else None
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 THREADS = 2  # they compute in Python: more would only take turns with the event loop
-_T = TypeVar("_T")
 
 
 class Pool:

@@ -9,19 +9,22 @@ import asyncio
 import hashlib
 import hmac
 import json
+import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from pydantic import Field, TypeAdapter
 
 from redargue.claims import Frozen
 from redargue.errors import BudgetReached, UsageError
-from redargue.files import home, make_folder, open_to_read, replacing
+from redargue.files import home, lock, make_folder, open_to_read, replacing
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.sanitize import counted
@@ -93,14 +96,14 @@ class Keys:
         secret = PREFIX + secrets.token_urlsafe(32)
         id_, created = f"k{secrets.token_hex(4)}", datetime.now(UTC)
         key = ApiKey(id=id_, name=name, sha256=_hash(secret), created=created, budget=budget)
-        self._write((*self.list(), key))
+        self._change(lambda keys: (*keys, key))
         return key, secret
 
     def remove(self, id_: str) -> ApiKey:
         """Raises UsageError if there is no such key."""
         if not (key := self.get(id_)):
             raise UsageError(f"no key {id_!r}", hint="list them: redargue serve key ls")
-        self._write(tuple(other for other in self.list() if other.id != id_))
+        self._change(lambda keys: tuple(other for other in keys if other.id != id_))
         return key
 
     def find(self, secret: str) -> ApiKey | None:
@@ -108,9 +111,14 @@ class Keys:
         matching = [key for key in self.list() if hmac.compare_digest(key.sha256, presented)]
         return matching[-1] if matching else None
 
-    def _write(self, keys: tuple[ApiKey, ...]) -> None:
+    def _change(self, change: Callable[[tuple[ApiKey, ...]], tuple[ApiKey, ...]]) -> None:
+        """Changes the keys while no other thread or process does."""
         make_folder(self._folder)
-        write_atomically(self._path, _Stored(keys=keys).model_dump_json(indent=1) + "\n")
+        held = lock(self._folder / "keys.lock", wait=True)
+        try:
+            write_atomically(self._path, _Stored(keys=change(self.list())).model_dump_json(indent=1) + "\n")
+        finally:
+            os.close(held)
 
     # A browser's EventSource sends no Authorization header, so that a page gets a cookie for its key.
 
@@ -182,34 +190,49 @@ def _spent_today() -> BudgetReached:
 
 
 class DayBudget(Budget):
-    """The budget of a key and day."""
+    """The budget of a key and day.
 
-    checks = 0  # that it has paid for
-    _refused = _LEAST  # the last call that no longer fitted
+    Attributes:
+        ended, cost: number of checks that it has paid for, and what these cost.
+        active: checks that wait or run, and the most calls of each.
+    """
+
+    def __init__(self, calls: int | None = None, **limits: Any) -> None:
+        super().__init__(calls, **limits)
+        self.ended, self.cost = 0, Cost()
+        self.active: dict[KeyBudget, int] = {}
+        self._refused = _LEAST  # the last call that no longer fitted
 
     def refuse(self, bound: Cost) -> None:
         """Notes a call that did not fit, unless so much is left that others will."""
         if any(getattr(self.spent, unit) >= limit / 2 for unit, limit in self.limits.items()):
             self._refused = bound
 
-    def is_spent(self, active: Sequence[int] = (), calls: int = 1) -> bool:
-        """Whether a further check would find nothing left once the active ones have cost what the others did.
+    def count(self, cost: Cost) -> None:
+        """Counts a check that has ended; what those before have cost is expected of further ones."""
+        self.ended, self.cost = self.ended + 1, self.cost.plus(cost)
 
-        Before any has ended, they and the further one are taken to cost as many calls as they may.
+    def is_spent(self) -> bool:
+        """Whether a further call would find nothing left."""
+        return bool(self._limit_exceeded_by(self.spent.plus(self._refused)))
 
-        Args:
-            active: the most calls of each.
-            calls: the most of the further one, which counts beside active ones only.
+    def require(self, calls: int) -> None:
+        """Raises BudgetReached if nothing is left, or nothing will be once the active checks have cost what others did.
+
+        Before any has ended, they and the further one, of at most so many calls, are taken to cost as many as they may.
         """
-        spent = self.spent
-        if self.checks:
-            share = len(active) / self.checks
-            expected = Cost(
-                int(spent.calls * share), int(spent.tokens * share), spent.usd * share, int(spent.searches * share)
-            )
-        else:
-            expected = Cost(calls=max(0, sum(active) + (calls - 1 if active else 0) - spent.calls))
-        return bool(self._limit_exceeded_by(spent.plus(expected).plus(self._refused)))
+        if self.is_spent():
+            raise _spent_today()
+        total = self.spent.plus(self._refused)
+        if self.active and not self.ended:
+            total = total.plus(Cost(calls=calls - 1))
+        for budget, most in self.active.items():
+            whole = Cost._make(part / self.ended for part in self.cost) if self.ended else Cost(calls=most)
+            total = total.plus(Cost._make(max(0, part) for part in whole.plus(budget.spent, -1)))
+        if self._limit_exceeded_by(total):
+            sent = counted(len(self.active), "check")
+            what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
+            raise BudgetReached(what, hint="send this again when they have ended")
 
 
 class KeyBudget(Budget):
@@ -229,14 +252,14 @@ class KeyBudget(Budget):
     def hold(self, bound: Cost) -> bool:
         if not super().hold(bound):
             return False
+        held = False
         try:
             held = self._day.hold(bound)
         except BudgetReached:
             self._day.refuse(bound)
-            self.held = self.held.plus(bound, -1)
             raise _spent_today() from None
-        if not held:
-            self.held = self.held.plus(bound, -1)
+        finally:
+            self.held = self.held if held else self.held.plus(bound, -1)
         return held
 
     def settle(self, bound: Cost, actual: Cost) -> None:
@@ -264,8 +287,9 @@ class DayBudgets:
             if entry.ended and entry.usage and (budget := self._on(entry.ended.date(), entry.owner)):
                 # Whatever its tools are called, a request's contexts have answered.
                 searched = goes_online if entry.request.contexts is None else lambda tool: False
-                budget.recall(cost_of(entry.usage, searched))
-                budget.checks += 1
+                cost = cost_of(entry.usage, searched)
+                budget.recall(cost)
+                budget.count(cost)
 
     def of(self, owner: str) -> DayBudget | None:
         """An owner's budget of today; None without a limit."""
@@ -283,19 +307,6 @@ class DayBudgets:
                 return None
             budgets[owner] = DayBudget.parse(limit)
         return budgets[owner]
-
-    def require(self, owner: str, active: Sequence[int] = (), calls: int = 1) -> None:
-        """Raises BudgetReached if nothing is left today, or nothing will be after the owner's active checks.
-
-        Arguments are those of :meth:`DayBudget.is_spent`.
-        """
-        budget = self.of(owner)
-        if budget and budget.is_spent(active, calls):
-            if active and not budget.is_spent():
-                sent = counted(len(active), "check")
-                what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
-                raise BudgetReached(what, hint="send this again when they have ended")
-            raise _spent_today()
 
     def commit(self, owner: str, budget: str, day: date | None = None) -> Cost:
         """Counts the whole budget of a batch, which may be spent on other machines, on a day; default: today.
@@ -319,14 +330,27 @@ class DayBudgets:
         if day := self.of(owner):
             day.recall(Cost().plus(cost, -1))
 
-    def of_check(self, owner: str, own: str | None) -> Budget | None:
-        """The budget of one check, with its own limits; None where it has none at all."""
+    @contextmanager
+    def check(
+        self, owner: str, own: str = "", most_calls: Callable[[], int] = lambda: 1, *, resumed: bool = False
+    ) -> Iterator[Budget | None]:
+        """The budget of a check, with its own limits, that is active within the context; None where it has none at all.
+
+        ``most_calls`` gives the most that it may make; one that is ``resumed`` was begun before a restart. Raises
+        BudgetReached where nothing is left today, or nothing will be after the owner's active checks.
+        """
         mine = Budget.parse(own) if own else None
         if not (day := self.of(owner)):
-            return mine
-        return KeyBudget(day, mine)
-
-    def note_end(self, owner: str) -> None:
-        """Counts a check that was paid; what those before have cost is expected of further ones."""
-        if day := self.of(owner):
-            day.checks += 1
+            yield mine
+            return
+        calls = most_calls()
+        if not resumed:
+            day.require(calls)
+        budget = KeyBudget(day, mine)
+        day.active[budget] = calls
+        try:
+            yield budget
+        finally:
+            del day.active[budget]
+            if budget.spent != Cost():
+                day.count(budget.spent)

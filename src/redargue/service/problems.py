@@ -43,7 +43,9 @@ STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
 OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")  # with errors in OpenAI's shape
 _NOT_PARSED = "There was an error parsing the body"  # FastAPI's words
 _AS_JSON = "send JSON in UTF-8, nested at most a few hundred levels deep"
-_QUOTED = re.compile(r"""(?<!\w)(['"]).*\1""", re.DOTALL)
+# A value as its repr, which may be cut off.
+_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z))""", re.DOTALL)
+_OF_OURS = ("literal_error", "string_pattern_mismatch")  # kinds of mistakes whose words quote what is expected
 
 
 class FieldProblem(Frozen):
@@ -83,7 +85,8 @@ def refusal(
     """An error as its client reads it; those of OpenAI's API know its shape only."""
     if path not in OPENAI_PATHS:
         return plain_problem(status, detail, hint).response(headers)
-    kind = "server_error" if status >= 500 else "invalid_request_error"
+    of_a_client = "authentication_error" if status == 401 else "invalid_request_error"
+    kind = "server_error" if status >= 500 else of_a_client
     message = "; ".join(filter(None, (detail, hint)))
     return JSONResponse(openai_error(message, kind=kind), status, headers)
 
@@ -142,7 +145,7 @@ def handle_problems(application: FastAPI) -> None:
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
         if error.detail == _NOT_PARSED:
             return plain_problem(error.status_code, "the body cannot be read as JSON", _AS_JSON).response(error.headers)
-        return plain_problem(error.status_code, error.detail).response(error.headers)
+        return refusal(request.url.path, error.status_code, error.detail, headers=error.headers)
 
     @application.exception_handler(RequestValidationError)
     async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -166,7 +169,8 @@ def _field_problem(error: Mapping[str, Any], body: object) -> FieldProblem:
     kind, *rest = error["loc"]
     if error["type"] == "json_invalid":
         return FieldProblem(pointer="", detail=f"the body is not JSON, from character {rest[0]} on")
-    detail = _QUOTED.sub("'…'", problem_message(error))
+    message = problem_message(error)
+    detail = message if error["type"] in _OF_OURS else _QUOTED.sub("'…'", message)
     if kind == "body":
         pointer = _pointer(rest, body, missing=error["type"] == "missing")
     else:
@@ -186,8 +190,12 @@ def _pointer(place: Sequence[int | str], body: object, *, missing: bool) -> str:
         elif not (missing and at == len(place) - 1):
             continue
         parts.append(str(part))
-    # Names of fields come from the caller where they are unknown, and are shown only as far as they are words.
-    return "".join(f"/{part}" if re.fullmatch(r"[\w-]{1,60}", part) else "/…" for part in parts)
+    return "".join(f"/{shown_name(part)}" for part in parts)
+
+
+def shown_name(name: str) -> str:
+    """The name of a field, which comes from the caller where it is unknown, as far as it is a word."""
+    return name if re.fullmatch(r"[\w-]{1,60}", name) else "…"
 
 
 def _holds(body: object, part: int | str) -> bool:

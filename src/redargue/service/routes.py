@@ -29,6 +29,7 @@ from redargue.runs.record import read_events
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
 from redargue.service.entries import CheckEntry, EventLine, note
+from redargue.service.guard import JsonRoute
 from redargue.service.problems import MEDIA_TYPE, Problem, UnknownCheck, problem_of_error, rate_limit
 from redargue.service.rules import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary, Health
@@ -72,7 +73,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
     return {status: {"model": Problem, "description": known[status], "content": content} for status in sorted(every)}
 
 
-checks_router = APIRouter(prefix="/v1", tags=["checks"])
+checks_router = APIRouter(prefix="/v1", tags=["checks"], route_class=JsonRoute)
 _Id = Annotated[str, Path(alias="id", max_length=100, description="The id of a check.")]
 Format = Annotated[Literal["html", "md", "json"], Path(alias="format")]
 IdempotencyKey = Annotated[
@@ -188,22 +189,19 @@ async def follow_check(
     json_lines = "application/x-ndjson" in accept
     silence = None if json_lines else _PING
     blocks = store.follow(id_, owner=caller.owner, after=first, silence=silence)
-    wanted = _of_kinds(blocks, only.split(",")) if only else blocks
+    kinds = only.split(",")
+    wanted = ([line for line in lines if line.kind in kinds] async for lines in blocks) if only else blocks
     media = "application/x-ndjson" if json_lines else "text/event-stream"
     frames = _json_lines(wanted) if json_lines else _server_sent(wanted, store)
     return StreamingResponse(store.counted(frames), headers=STREAM_HEADERS, media_type=media)
-
-
-async def _of_kinds(blocks: _Blocks, kinds: Sequence[str]) -> _Blocks:
-    async for lines in blocks:
-        yield [line for line in lines if line.kind in kinds]
 
 
 async def _server_sent(blocks: _Blocks, store: CheckStore) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
     try:
         async for lines in blocks:
-            yield b"".join(map(_frame, lines)) or b": ping\n\n"
+            frames = (f"id: {line.number}\nevent: {line.kind}\ndata: {line.line}\n\n" for line in lines)
+            yield ("".join(frames) or ": ping\n\n").encode()
     except RecordError as error:  # connecting again would not help
         yield f"event: end\ndata: {problem_of_error(error).model_dump_json()}\n\n".encode()
         return
@@ -215,10 +213,6 @@ async def _json_lines(blocks: _Blocks) -> AsyncIterator[bytes]:
     async for lines in blocks:
         if lines:
             yield "".join(f"{line.line}\n" for line in lines).encode()
-
-
-def _frame(line: EventLine) -> bytes:
-    return f"id: {line.number}\nevent: {line.kind}\ndata: {line.line}\n\n".encode()
 
 
 @checks_router.get(

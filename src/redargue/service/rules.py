@@ -31,6 +31,7 @@ from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools import tools as known_tools
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import Origin
+from redargue.service.guard import depth
 from redargue.spec import RunSpec
 from redargue.tasks.base import AnyTask
 from redargue.tasks.extract import BLOCK
@@ -64,22 +65,13 @@ class ContextDocument(Frozen):
 
 
 def _storable(settings: dict[str, object]) -> dict[str, object]:
-    if _depth(settings) > _DEPTH:
+    if depth(settings, _DEPTH) > _DEPTH:
         raise ValueError(f"the settings are nested deeper than {_DEPTH} levels")
     try:
         json.dumps(settings, ensure_ascii=False).encode()
     except ValueError:
         raise ValueError("the settings contain text that is not valid Unicode") from None
     return settings
-
-
-def _depth(value: Any) -> int:
-    """How deep lists and objects are nested, counted up to one more than :data:`_DEPTH`."""
-    level, depth = [value], 0
-    while level and depth <= _DEPTH:
-        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
-        level, depth = [part for parts in inner for part in parts], depth + bool(inner)
-    return depth
 
 
 _Settings = Annotated[dict[str, object], Field(max_length=100), AfterValidator(_storable)]
@@ -267,16 +259,11 @@ class RequestRules:
     def spec_for(self, choices: RunChoices, *, tools: tuple[str, ...] | None = None) -> RunSpec:
         """The service's spec with the choices of a request; arguments and errors as of :meth:`prepare`."""
         spec = self._with_method(choices, tools)
-        changes: dict[str, Any] = {}
+        given = {"seed": choices.seed, "as_of": choices.as_of, "strict_as_of": choices.strict_as_of or None}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if choices.labels:
             with _field("labels"):
                 changes["labels"] = read_labels(choices.labels)
-        if choices.seed is not None:
-            changes["seed"] = choices.seed
-        if choices.as_of:
-            changes["as_of"] = choices.as_of
-        if choices.strict_as_of:
-            changes["strict_as_of"] = True
         with _field("budget"):
             changes["budget"] = Budget.lower(choices.budget, spec.budget)
         return spec.updated(**changes)

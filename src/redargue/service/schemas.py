@@ -12,8 +12,6 @@ from redargue.service.entries import State
 from redargue.text import Report
 from redargue.verdicts import ErrorInfo, Usage
 
-OFFSETS: Literal["code_point"] = "code_point"
-
 
 class Links(Frozen):
     """Addresses of a check's parts, relative to the service."""
@@ -69,7 +67,7 @@ class CheckAnswer(CheckSummary):
     result: CheckResult | Report | None = None
     error: ErrorInfo | None = None
     usage: Usage | None = None
-    offsets: Literal["code_point"] = OFFSETS
+    offsets: Literal["code_point"] = "code_point"
 
     @classmethod
     def with_result(cls, check: Check, result: CheckResult | Report | None) -> CheckAnswer:

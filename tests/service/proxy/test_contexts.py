@@ -57,6 +57,14 @@ def test_a_document_occurs_once_and_one_without_words_not_at_all() -> None:
     assert [passage.text for passage in contexts_of(body, ["Bees fly."]).documents] == ["Bees fly."]
 
 
+def test_a_given_document_is_called_by_its_place_also_after_one_that_is_not_read() -> None:
+    body = {"messages": [{"role": "tool", "content": "Bees sting."}, {"role": "tool", "content": "Bees fly."}]}
+    found = contexts_of(body, [" ", "Bees fly.", "Bees fly.", RequestContext(text="Bees buzz.")]).documents
+    assert [(passage.document, passage.text) for passage in found] == [
+        ("context-2", "Bees fly."), ("context-4", "Bees buzz."), ("context-5", "Bees sting.")
+    ]  # fmt: skip
+
+
 def test_of_too_many_documents_the_earliest_results_of_tools_are_left_out_and_counted() -> None:
     instructions = {"role": "system", "content": "Answer from <context>Bees are insects.</context>"}
     results = [{"role": "tool", "content": f"Hive {number} has bees."} for number in range(60)]

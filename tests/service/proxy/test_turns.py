@@ -37,7 +37,7 @@ async def test_readings_of_all_answers_take_turns_and_the_oldest_answer_comes_fi
 ) -> None:
     readings = Readings()
     made = checker.Readers(readings)  # type: ignore[arg-type]  # nothing is debated
-    monkeypatch.setattr(checker.Checkers, "_grounded", lambda *_: made)
+    monkeypatch.setattr(checker.Checkers, "_readers", lambda *_: made)
     settings = ProxySettings(running=2)
     checkers, decided = checker.Checkers(settings), plan(settings, CheckOptions())
     documents = (Passage(text="It rains."),)

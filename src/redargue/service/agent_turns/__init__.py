@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -112,7 +113,7 @@ _CLEAN = rf"(?:{_PASS}|\bclean\b|{_NONE}|\bnothing\b|\bquiet\b|\bpassing\b|\bcon
 
 def check_closing(transcript: Transcript) -> list[ClosingClaim]:
     """The claims of the closing message that a rule knows, in its order; a sentence counts once for each kind."""
-    shown, found = Shown(transcript), dict[tuple[str, str], ClosingClaim]()
+    shown, found = Shown(*transcript), dict[tuple[str, str], ClosingClaim]()
     for sentence in closing_sentences(transcript.closing):
         parts = [part for part in _CLAUSES.split(sentence) if part.strip()]
         claiming = [part for part in parts if not _NO_CLAIM.search(part)]
@@ -190,20 +191,23 @@ def _never(shown: Shown, kind: str, what: str) -> Found:
     return NOT_SHOWN
 
 
-def _by_last_run(kind: str, *needed: str, unless: str = "(?!)", never: str = "") -> _Rule:
+def _by_last_run(kind: str, *needed: str, unless: str = "(?!)", never: str = "", named: bool = False) -> _Rule:
     """The rule of a kind of command whose last run decides.
 
     Args:
         needed: patterns that a clause has if it makes the claim.
         unless: a pattern that it does not have; by default, one that nothing has.
         never: what no command does where the claim is contradicted, in words; empty: it is not.
+        named: whether the first pattern names a program, whose runs decide where there are any.
     """
 
     def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
-        if not all(_find(pattern, clause) for pattern in needed) or _find(unless, clause):
+        found = [_find(pattern, clause) for pattern in needed]
+        if not found[0] or not all(found) or _find(unless, clause):
             return None
-        without = _never(shown, kind, never) if never else NOT_SHOWN
-        return _last(shown, shown.runs(kind)) or without
+        runs, program = shown.runs(kind), found[0][0].casefold()
+        of_program = [run for run in runs if named and program in run.call.command.casefold()]
+        return _last(shown, of_program or runs) or (_never(shown, kind, never) if never else NOT_SHOWN)
 
     return rule
 
@@ -325,20 +329,6 @@ _BUILT = (
     r"|is built|is successful|was successful|finished without errors|build (?:passes|is green"
     r"|works)|works again|compiled)\b"
 )
-
-
-def _checker(kind: str, names: str) -> _Rule:
-    """The rule of linters, type checkers and formatters."""
-
-    def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
-        subject, clean = _find(names, clause), _find(_CLEAN, clause)
-        if not subject or not clean or _find(r"\b(?:one|two|\d+) errors?\b", clause):
-            return None
-        runs = shown.runs(kind)
-        named = [run for run in runs if subject[0].casefold() in run.call.command.casefold()]
-        return _last(shown, named or runs) or NOT_SHOWN
-
-    return rule
 
 
 _CHANGE = r"(?:changed?|modified|edited|updated|touched|rewrote|created|added|wrote|adapted|adjusted)"
@@ -509,18 +499,21 @@ def _amount(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+# Of linters, type checkers and formatters.
+_clean_report = partial(_by_last_run, unless=r"\b(?:one|two|\d+) errors?\b", named=True)
 _UNDONE = r"\b(?:un\w+|to be|yet|last commit)\b"
 _RULES: dict[str, _Rule] = {
     "tests": _tests,
     "command": _ran,
     "build": _build,
-    "lint": _checker(
+    "lint": _clean_report(
         "lint",
         r"\b(?:ruff|eslint|flake8|pylint|clippy|rubocop|shellcheck|lint(?:er|ing)?|golangci-lint"
         r"|go vet|helm lint)\b",
+        _CLEAN,
     ),
-    "types": _checker("types", r"\b(?:mypy|pyright|tsc|types?|type[- ]check\w*)\b"),
-    "format": _checker("format", r"\b(?:black|prettier|format\w*|gofmt|rustfmt|fmt)\b"),
+    "types": _clean_report("types", r"\b(?:mypy|pyright|tsc|types?|type[- ]check\w*)\b", _CLEAN),
+    "format": _clean_report("format", r"\b(?:black|prettier|format\w*|gofmt|rustfmt|fmt)\b", _CLEAN),
     "number of files": _file_count,
     "number of lines": _line_count,
     "files": _named_files,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -53,15 +54,15 @@ _FAILED = re.compile(
 _WARNINGS_ALONE = re.compile(r"\b0 errors\b", re.IGNORECASE)
 # A summary of tests: passed, failed and left out, as each runner prints them.
 _PASSED = (
-    r"(?<![\d.])(\d+) (?:tests? )?(?:passed|passing|pass)\b|Passed: +(\d+)|(\d+) examples,"
+    r"(?<![\d.,])(\d[\d,]*) (?:tests? )?(?:passed|passing|pass)\b|Passed: +(\d+)|(\d+) examples,"
     r"|(\d+) tests?, \d+ failures|Tests run: (\d+)|^Ran (\d+) tests?|tests failed out of (\d+)"
     r"|Executed (\d+) tests, with|^OK \((\d+) (?:tests|checks)|Passed: Total (\d+)|^# pass (\d+)"
 )
 _NOT_PASSED = (
-    r"(?<![\d.])(\d+) (?:tests? )?(?:failed|failing|errors?)\b|Failed: +(\d+)|(\d+) failures?\b"
+    r"(?<![\d.,])(\d[\d,]*) (?:tests? )?(?:failed|failing|errors?)\b|Failed: +(\d+)|(\d+) failures?\b"
     r"|Failures: (\d+)|failures=(\d+)|errors=(\d+)|^# fail (\d+)"
 )
-_SKIPPED = r"(?<![\d.])(\d+) (?:skipped|pending|ignored|todo)\b|Skipped: +(\d+)|skipped=(\d+)"
+_SKIPPED = r"(?<![\d.,])(\d[\d,]*) (?:skipped|pending|ignored|todo)\b|Skipped: +(\d+)|skipped=(\d+)"
 _WHOLE_RUNS = re.compile(
     r"\d+ examples,|\d+ tests?, \d+ failures|Tests run:|^Ran \d+ tests|failed out of|Executed \d+ tests", re.M
 )
@@ -88,27 +89,19 @@ class CommandRun(NamedTuple):
     @property
     def line(self) -> str:
         """The line of the output to show: the last that says how it ended."""
-        lines = [line.strip() for line in self.call.output.splitlines() if line.strip()]
-        telling = [line for line in lines if _FAILED.search(line) or any(map(line.count, ("passed", "error", "fail")))]
-        return (telling or lines or [f"exit code {self.call.exit_code}"])[-1][:200]
+        lines = [stripped for line in reversed(self.call.output.splitlines()) if (stripped := line.strip())]
+        telling = (line for line in lines if _FAILED.search(line) or any(map(line.count, ("passed", "error", "fail"))))
+        return next(telling, (lines or [f"exit code {self.call.exit_code}"])[0])[:200]
 
     @property
     def summary(self) -> SuiteResult:
         return suite_result(self.call.output)
 
 
-class Shown(NamedTuple):
-    """The calls of a transcript, by what they show."""
+class Shown(Transcript):
+    """A transcript, by what its calls show."""
 
-    transcript: Transcript
-
-    @property
-    def whole(self) -> bool:
-        return self.transcript.whole
-
-    @property
-    def calls(self) -> tuple[AgentCall, ...]:
-        return self.transcript.calls
+    __slots__ = ()
 
     def runs(self, kind: str) -> list[CommandRun]:
         """The commands of a kind that have ended, in order."""
@@ -129,7 +122,7 @@ class Shown(NamedTuple):
 
     def edited(self, *, turn: bool = True) -> set[str]:
         """Files that tools wrote, since the user's last message or in the whole transcript."""
-        calls = self.calls[self.transcript.turn :] if turn else self.calls
+        calls = self.calls[self.turn :] if turn else self.calls
         return {path for call in calls for path in call.paths if call.exit_code in (0, None)}
 
     def edited_after(self, call: AgentCall) -> list[str]:
@@ -160,11 +153,13 @@ class Shown(NamedTuple):
         return [len(_SHORT_STATUS.findall(run.call.output)) for run in self.runs("status")]
 
 
+@cache
 def suite_result(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
     patterns = (_PASSED, _NOT_PASSED, _SKIPPED)
-    passed, failed, skipped = (_numbers(pattern, text) for pattern in patterns)
+    found = ([next(filter(None, match.groups())) for match in re.finditer(each, text, re.M)] for each in patterns)
+    passed, failed, skipped = ([int(number.replace(",", "")) for number in numbers] for numbers in found)
     if _WHOLE_RUNS.search(text) and passed:  # counts all that ran: the last line sums up
         wrong, left = max(failed, default=0), max(skipped, default=0)
         return SuiteResult(passed[-1] - wrong - (left if "Tests run:" in text else 0), wrong, left)
@@ -172,10 +167,6 @@ def suite_result(output: str) -> SuiteResult:
         return SuiteResult(go.count("PASS"), go.count("FAIL"), 0)
     total = sum if "test result:" in text else max  # cargo prints a summary of each part
     return SuiteResult(total(passed) if passed else None, total([0, *failed]), max([0, *skipped]))
-
-
-def _numbers(pattern: str, text: str) -> list[int]:
-    return [int(next(filter(None, match.groups()))) for match in re.finditer(pattern, text, re.M)]
 
 
 def sums(numbers: Iterable[int]) -> set[int]:

@@ -226,10 +226,8 @@ class Documents:
         best: dict[str, Passage] = {}  # of each document
         for passage in passages:
             best.setdefault(public_id(passage.document), passage)
-        results = [
-            SearchResult(id=id_, title=passage.title or id_, url=address(passage.url)) for id_, passage in best.items()
-        ]
-        return SearchResults(results=tuple(results))
+        found = ((id_, passage.title or id_, link_address(passage.url) or "") for id_, passage in best.items())
+        return SearchResults(results=tuple(SearchResult(id=id_, title=title, url=url) for id_, title, url in found))
 
     async def fetch(self, id_: str) -> FetchedDocument:
         """Raises UsageError, and for addresses also ProviderError or UnreadableFile."""
@@ -241,7 +239,7 @@ class Documents:
                 # The hint of the other error lists ids.
                 raise UsageError(f"no document {id_!r:.200}", hint=_HINT) from None
         else:
-            return _bounded(id_, document, address(document.url))
+            return _bounded(id_, document, document.url)
         if self._fetcher is None:
             raise UsageError("this server fetches no web pages", hint=_HINT)
         page = await read_page(id_, self._fetcher)
@@ -271,11 +269,6 @@ def _find(corpus: Corpus, id_: str) -> Document:
     return corpus.document(hidden or id_)
 
 
-def address(url: str) -> str:
-    """Only what may be a link."""
-    return link_address(url) or ""
-
-
 def _bounded(id_: str, document: Document | Passage, url: str) -> FetchedDocument:
     text = document.text
     metadata = {"publisher": document.publisher, "published": document.published}
@@ -283,4 +276,4 @@ def _bounded(id_: str, document: Document | Passage, url: str) -> FetchedDocumen
         metadata["truncated"] = f"the first {_LONGEST_DOCUMENT:,} of {len(text):,} characters"
     known = {name: value for name, value in metadata.items() if value}
     title, text = document.title or id_, text[:_LONGEST_DOCUMENT]
-    return FetchedDocument(id=id_, title=title, text=text, url=url, metadata=known)
+    return FetchedDocument(id=id_, title=title, text=text, url=link_address(url) or "", metadata=known)

@@ -182,7 +182,7 @@ class VerifierTools:
         self, asked: dict[str, Any], contexts: list[str] | None, wait_s: float, context: _Context
     ) -> CallToolResult:
         if contexts is not None:
-            asked = {**asked, "contexts": tuple(filter(str.strip, contexts))}
+            asked = {**asked, "contexts": tuple(each or " " for each in contexts)}  # each keeps its place
         if without_check := unanswerable(asked["text"], ["any"] if contexts is None else contexts):
             return _result(not_made(without_check))
         return await self._checked(asked, wait_s, context)

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import suppress
 from functools import wraps
 from typing import Annotated, ParamSpec
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -32,7 +32,6 @@ from redargue.service.keys import SESSION_SECONDS, Keys
 from redargue.service.page.batch import Filter
 from redargue.service.page.frames import POLICY, FrameLog, encoded, render_page, script, style
 from redargue.service.page.runs import (
-    Comparison,
     Pages,
     compare_verdicts,
     control,
@@ -112,16 +111,6 @@ async def _uploaded(request: Request) -> tuple[Mapping[str, str], Uploads]:
         return _BLANK | given, read
 
 
-async def form_of(request: Request) -> Mapping[str, str]:
-    """A form's fields, each once; the guard has checked its origin and its size."""
-    try:
-        body = (await request.body()).decode()
-        fields = parse_qs(body, keep_blank_values=True, max_num_fields=100)
-    except ValueError:
-        raise HTTPException(400, "this is not a form") from None
-    return {name: values[-1] for name, values in fields.items()}
-
-
 def visitor_of(request: Request) -> CallerInfo:
     """Who looks at a page; where the service has keys, one without a session is sent to sign in."""
     try:
@@ -143,13 +132,12 @@ def _sign_in(problem: str = "") -> str:
 
 
 @page_router.post("/sign-in")
-async def begin_session(request: Request) -> Response:
+async def begin_session(request: Request, key: Annotated[str, Form()] = "") -> Response:
     """Takes a key for a cookie, because EventSource sends no Authorization header."""
     keys: Keys = request.app.state.keys
-    key = keys.find((await form_of(request)).get("key", "").strip())
-    if key is None:
+    if (found := keys.find(key.strip())) is None:
         return shown(_sign_in("This is not a key of this service."), 401)
-    answer, session = to("/"), keys.session(key)
+    answer, session = to("/"), keys.session(found)
     # A proxy with TLS may be in front of the service.
     secure = request.headers.get("origin", "").startswith("https:")
     answer.set_cookie(COOKIE, session, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
@@ -403,8 +391,7 @@ async def _frames(
 
 @page_router.post("/runs/{id_}/stop")
 @_as_page
-async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Response:
-    await form_of(request)
+async def stop(id_: str, store: Store, visitor: Visitor) -> Response:
     await store.cancel(id_, owner=visitor.owner)
     return to(f"/runs/{id_}")
 
@@ -423,10 +410,6 @@ async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Respons
     return Response(text, media_type=f"{MEDIA[kind]}; charset=utf-8", headers=headers)
 
 
-def _compared(store: CheckStore, owner: str, chosen: Sequence[str]) -> Comparison:
-    return compare_verdicts([load_run(store.get(name, owner=owner).folder) for name in chosen])
-
-
 @page_router.get("/compare")
 async def compare_page(
     store: Store, visitor: Visitor, run: Annotated[list[str] | None, Query()] = None
@@ -436,7 +419,8 @@ async def compare_page(
         if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
             raise UsageError(f"{len(chosen)} chosen", hint=f"choose two to {RUNS_COMPARED} checks")
         if chosen:
-            comparison = await asyncio.to_thread(_compared, store, visitor.owner, chosen)
+            folders = [store.get(name, owner=visitor.owner).folder for name in chosen]
+            comparison = await asyncio.to_thread(lambda: compare_verdicts(list(map(load_run, folders))))
     except RedargueError as error:
         problem = str(error)
     listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)

@@ -116,15 +116,11 @@ def select(rows: Sequence[BatchRow], filter_: Filter) -> _Shown:
     """
     admitted = [row for row in rows if filter_.admits(row)]
     if filter_.order == "disagreement":
-        admitted.sort(key=_rank)
+        admitted.sort(key=lambda row: (-disagreement(row.verdict), _severity(outcome_of(row.verdict)), row.item))
     names = Counter(sorted((outcome_of(row.verdict) for row in rows), key=_severity))
     first, pages = (filter_.page - 1) * ROWS, -(-len(admitted) // ROWS)
     page = tuple(admitted[first : first + ROWS])
     return _Shown(page, len(admitted), tuple(names.items()), pages)
-
-
-def _rank(row: BatchRow) -> tuple[int, int, int]:
-    return -disagreement(row.verdict), _severity(outcome_of(row.verdict)), row.item
 
 
 def _severity(outcome: str) -> int:

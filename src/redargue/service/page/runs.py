@@ -97,21 +97,17 @@ class RunPages:
     def claim(self, check: Check, item: int) -> tuple[Markup, int, bool]:
         """A claim as it is now, the number of lines read for it, and whether it has finished."""
         log = self.log(check, item)
-        reader = LogReader(check.folder, log.read)
-        while lines := reader.read():
-            for line in lines:
-                log.frames(line)
+        for line in LogReader(check.folder, log.read).all():
+            log.frames(line)
         assert isinstance(log.page, ClaimFrames)
         return *log.element(), log.page.finished
 
     def batch(self, check: Check, filter_: Filter) -> tuple[Markup, int]:
         """All claims as they are now, and the number of lines read for them."""
         page, read = BatchFrames(run_of(check), budget_of(check)), 0
-        reader = LogReader(check.folder)
-        while lines := reader.read():
-            read = lines[-1].number
-            for line in lines:
-                page.see(line.event)
+        for line in LogReader(check.folder).all():
+            read = line.number
+            page.see(line.event)
         return page.filtered(filter_), read
 
     def ended(self, check: Check, page: Frames) -> tuple[Frame, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, TypeVar
@@ -25,6 +25,7 @@ MOST_FILES = 200
 _IN_PARTS, _IN_A_CORPUS = "check it in parts", "add it to a corpus: redargue corpus add FILE"
 _Model = TypeVar("_Model", bound=BaseModel)
 _NAME = 120  # characters of a file's name that are shown
+_SHOWN = 5  # unread parts of one file that are named
 
 
 class Uploads(NamedTuple):
@@ -56,25 +57,18 @@ class _Refused(NamedTuple):
     def line(self) -> str:
         return f"{self.file}: {self.why}" + (f"; {self.hint}" if self.hint else "")
 
-    @property
-    def unread(self) -> UnreadFile:
-        return UnreadFile(file=self.file, why=self.why)
-
 
 def read_uploads(form: FormData) -> Uploads:
     """Reads the files of a form; those that cannot be read are named, and the others are kept."""
-    documents, problems = _kept(ContextDocument, form.getlist("keep")), []
+    documents, problems = _kept(ContextDocument, form.getlist("keep")), list[str]()
     files = _files(form.getlist("files"))
     unread = _without(_kept(UnreadFile, form.getlist("unread")), map(_name, files))
     for upload in files:
-        refused = {}
-        for found in _documents(upload):
-            if isinstance(found, _Refused):
-                problems.append(found.line)
-                refused[found.file] = found.unread
-            else:
-                documents.append(found)
-        unread += refused.values()
+        found = list(_documents(upload))
+        documents += (each for each in found if not isinstance(each, _Refused))
+        if refused := [each for each in found if isinstance(each, _Refused)]:
+            problems += (each.line for each in refused)
+            unread.append(_unread(refused))
     if len(documents) > CONTEXTS:
         why = f"{len(documents)} documents are more than {CONTEXTS}"
         problems.append(f"{why}: add them to a corpus (redargue corpus add FOLDER)")
@@ -85,6 +79,12 @@ def read_uploads(form: FormData) -> Uploads:
     documents = [each.model_copy(update={"document": name}) for each, name in zip(documents, names, strict=True)]
     article, name, of_article = _article(form)
     return Uploads(tuple(documents), article, name, (*problems, *of_article), tuple(unread))
+
+
+def _unread(refused: Sequence[_Refused]) -> UnreadFile:
+    """A file of which some parts, or all of it, cannot be used."""
+    shown, more = [each.why for each in refused[:_SHOWN]], len(refused) - _SHOWN
+    return UnreadFile(file=refused[0].file, why="; ".join([*shown, *([f"and {more:,} more"] if more > 0 else [])]))
 
 
 def _without(unread: list[UnreadFile], given: Iterable[str]) -> list[UnreadFile]:
@@ -119,11 +119,7 @@ def _article(form: FormData) -> tuple[str, str, list[str]]:
 def _files(values: Iterable[object]) -> list[UploadFile]:
     """The files that were chosen; hidden ones of a folder are left out, as from a folder on disk."""
     chosen = [each for each in values if isinstance(each, UploadFile) and each.filename]
-    return [each for each in chosen if not _is_hidden_in_folder(each)]
-
-
-def _is_hidden_in_folder(upload: UploadFile) -> bool:
-    return _last(upload).startswith(".") and _last(upload) != upload.filename
+    return [each for each in chosen if not _last(each).startswith(".") or _last(each) == each.filename]
 
 
 def _last(upload: UploadFile) -> str:
@@ -173,7 +169,8 @@ def _document(found: Document, name: str, instead: str) -> ContextDocument | _Re
 
 def _problem(error: UnreadableFile, name: str, path: Path) -> _Refused:
     line = error.where.removeprefix(str(path)).removeprefix(":")
-    what = f"{error.what.replace(str(path), name)}{f' (line {line})' if line.isdigit() else ''}"
+    inside = f" (line {line})" if line.isdigit() else f" (attachment {line[1:]})" if line.startswith("#") else ""
+    what = f"{error.what.replace(str(path), name)}{inside}"
     missing = error.hint == install("documents")  # which may name a folder of this machine
     return _Refused(name, what, "install redargue[documents] where the service runs" if missing else error.hint)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import json
 import logging
 import uuid
 from collections.abc import Awaitable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx2
 
@@ -17,6 +17,7 @@ from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.net.fetch import HTTP_ERRORS
 from redargue.sanitize import printable
+from redargue.service.guard import UnclearJson, read_json
 from redargue.service.keys import DayBudget
 from redargue.service.problems import openai_error
 from redargue.service.proxy.block import (
@@ -25,15 +26,25 @@ from redargue.service.proxy.block import (
     ProxyTally,
     Revision,
     block_of,
+    block_without_check,
     footnotes,
     header,
     without_footnotes,
-    without_text,
 )
 from redargue.service.proxy.chat import ChatDialect
 from redargue.service.proxy.checker import Checked, Checkers, Readers, check_text
-from redargue.service.proxy.contexts import contexts_of
-from redargue.service.proxy.dialect import Dialect, Key, Payload, SseEvent, comment, compact_json, data_event, events_of
+from redargue.service.proxy.contexts import contexts_of, messages_of
+from redargue.service.proxy.dialect import (
+    Dialect,
+    Key,
+    Payload,
+    SseEvent,
+    as_list,
+    comment,
+    compact_json,
+    data_event,
+    events_of,
+)
 from redargue.service.proxy.responses import ResponsesDialect
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options
 from redargue.service.proxy.shapes import read_object, without_ours
@@ -134,16 +145,14 @@ class Proxy:
         """
         settings = self.checkers.settings
         try:
-            if not settings.upstream:
-                raise UsageError(NO_UPSTREAM)
             body = _object(raw)
             options = read_check_options(body.get("redargue"))
             decided = plan(settings, options, client.get(MODE_HEADER, ""))
             documents, unread = contexts_of(body, options.contexts, roles=settings.context_roles)
             decided = decided.model_copy(update={"unread_contexts": unread})
         except UsageError as error:
-            status, param = (400 if settings.upstream else 503), error.where or None
-            await refuse(reply, status, str(error), kind="invalid_request_error", code="redargue", param=param)
+            param = error.where or None
+            await refuse(reply, 400, str(error), kind="invalid_request_error", code="redargue", param=param)
             return
         if decided.mode != "off" and decided.on_failure == "closed" and day and day.is_spent():
             kind = "insufficient_quota"  # of OpenAI's own API, which clients do not repeat
@@ -151,7 +160,7 @@ class Proxy:
             return
         footnoted = decided.mode != "off" and FOOTNOTES.encode() in raw
         if footnoted:
-            body = _without_footnotes(body)
+            _remove_footnotes(body)
         if footnoted or "redargue" in body:
             body.pop("redargue", None)
             raw = compact_json(body).encode()
@@ -173,17 +182,13 @@ class Proxy:
         check_id = _new_id()
         async with self.checkers.open(documents, plan, day) as readers:
             checked = await check_text(text, readers, plan.timeout_s)
-        block = block_of(checked, plan, check_id) if text.strip() else without_text(plan, check_id)
+        block = block_of(checked, plan, check_id) if text.strip() else block_without_check(plan, check_id)
         self.tally.checked(route, block)
         return checked, block
 
     async def models(self, reply: ProxyReply, client: Mapping[str, str]) -> None:
         """Sends the upstream's list of models unchanged."""
-        settings = self.checkers.settings
-        if not settings.upstream:
-            await refuse(reply, 503, NO_UPSTREAM, kind="invalid_request_error", code="redargue")
-            return
-        decided = plan(settings.model_copy(update={"mode": "off"}), CheckOptions())
+        decided = plan(self.checkers.settings.model_copy(update={"mode": "off"}), CheckOptions())
         exchange = _Exchange(self, reply, "/models", {}, dict(client), decided)
         await self._answered(exchange, exchange.pass_on(b"", method="GET"))
 
@@ -222,14 +227,13 @@ class _Exchange:
         async with self.proxy.upstream.open(self.path, raw, self.client, method=method) as response:
             if await self._failed(response):
                 return
-            await self.reply.start(response.status_code, self._upstream_headers(response))
+            await self.reply.start(response.status_code, self.proxy.upstream.returned(response))
             async for piece in self.proxy.upstream.body(response):
                 await self.reply.send(piece)
             await self.reply.end()
 
     async def check(self, raw: bytes, readers: asyncio.Task[Readers]) -> None:
-        closed = self.plan.on_failure == "closed"
-        dialect = DIALECTS[self.path](request=self.body, closed=closed, rebuilt=self.plan.buffered)
+        dialect = DIALECTS[self.path](self.body, closed=self.plan.on_failure == "closed", rebuilt=self.plan.buffered)
         checks = Checks(readers, self.plan, self.id, dialect)
         async with self.proxy.upstream.open(self.path, raw, self.client) as response:
             if await self._failed(response):
@@ -261,7 +265,7 @@ class _Exchange:
             await self.fail(REDIRECTED.format(response.status_code), code="upstream_redirects")
         elif response.status_code >= 400:
             body = await self.proxy.upstream.whole(response)
-            await self.reply.whole(response.status_code, self._upstream_headers(response), body)
+            await self.reply.whole(response.status_code, self.proxy.upstream.returned(response), body)
         return response.status_code >= 300
 
     async def _withhold(self, error: Withheld) -> None:
@@ -276,16 +280,10 @@ class _Exchange:
             self.reply, error.status, error.what, kind=kind, code=error.code, headers=headers, verdicts=verdicts
         )
 
-    def _done(self, block: CheckBlock) -> None:
-        self.proxy.tally.checked(self.path, block)
-
     def _headers(self, response: httpx2.Response, blocks: list[CheckBlock]) -> Headers:
         kind = STREAM_TYPE if is_stream(response) else "application/json"
-        kept = [(name, value) for name, value in self._upstream_headers(response) if name != "content-type"]
+        kept = [(name, value) for name, value in self.proxy.upstream.returned(response) if name != "content-type"]
         return [("content-type", kind), *kept, (CHECK_HEADER, header(blocks) or self.id)]
-
-    def _upstream_headers(self, response: httpx2.Response) -> Headers:
-        return self.proxy.upstream.returned(response)
 
     async def _whole(self, response: httpx2.Response, checks: Checks) -> None:
         dialect, raw = checks.dialect, await self.proxy.upstream.whole(response)
@@ -311,7 +309,7 @@ class _Exchange:
     async def _unanswered(self, response: httpx2.Response, checks: Checks, raw: bytes, *, known: bool) -> None:
         """Passes on a response in which there is no answer; one of another shape may contain one."""
         checks.unreadable += not known
-        headers = list(self._upstream_headers(response))
+        headers = list(self.proxy.upstream.returned(response))
         if block := self._no_answer(checks):
             headers.append((CHECK_HEADER, header([block])))
         await self.reply.whole(response.status_code, headers, raw)
@@ -319,7 +317,7 @@ class _Exchange:
     def _no_answer(self, checks: Checks) -> CheckBlock | None:
         """The block of a response without an answer, of which not all was read. Raises Withheld."""
         if block := checks.of_no_answer():
-            self._done(block)
+            self.proxy.tally.checked(self.path, block)
             require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
         return block
 
@@ -333,7 +331,7 @@ class _Exchange:
             final = block
             if self.plan.mode == "revise" and objection(block, self.plan) and text:
                 final = checks.with_unread(await self._revise(checks, key, text, block), key)
-            self._done(final)
+            self.proxy.tally.checked(self.path, final)
             require_checked(final, self.plan, checks.place(key))
             if self.plan.mode == "block" and (why := objection(final, self.plan)):
                 final = final.of_withheld(why, self.plan)
@@ -379,7 +377,7 @@ class _Exchange:
 
     async def _stream(self, response: httpx2.Response, checks: Checks) -> None:
         await self.reply.start(response.status_code, self._headers(response, []))
-        checker = StreamChecker(checks, self._done)
+        checker = StreamChecker(checks, partial(self.proxy.tally.checked, self.path))
         async with aclosing(checker.run(self.proxy.upstream.body(response))) as written:
             async for piece in written:
                 await self.reply.send(piece)
@@ -431,7 +429,9 @@ class _Exchange:
 
 def _object(raw: bytes) -> Payload:
     try:
-        value = json.loads(raw)
+        value = read_json(raw)
+    except UnclearJson as error:
+        raise UsageError(f"the body is not clear: {error}", hint="send each name once, and finite numbers") from None
     except (ValueError, RecursionError):
         raise UsageError("the body is not JSON, or has too many levels", hint="send an object") from None
     if not isinstance(value, dict):
@@ -439,22 +439,10 @@ def _object(raw: bytes) -> Payload:
     return value
 
 
-def _without_footnotes(body: Payload) -> Payload:
-    """The request without what this service added to earlier answers, which is not for the model."""
-
-    def cleaned(message: object) -> object:
-        if isinstance(message, dict) and message.get("role") == "assistant":
-            content = message.get("content")
-            if isinstance(content, str):
-                return {**message, "content": without_footnotes(content)}
-            if isinstance(content, list):
-                return {**message, "content": [_clean_part(part) for part in content]}
-        return message
-
-    lists = {name: body[name] for name in ("messages", "input") if isinstance(body.get(name), list)}
-    return {**body, **{name: [cleaned(message) for message in messages] for name, messages in lists.items()}}
-
-
-def _clean_part(part: object) -> object:
-    text = part.get("text") if isinstance(part, dict) else None
-    return {**part, "text": without_footnotes(text)} if isinstance(part, dict) and isinstance(text, str) else part
+def _remove_footnotes(body: Payload) -> None:
+    """Takes out of a request what this service added to earlier answers, which is not for the model."""
+    for message in messages_of(body):
+        if message.get("role") == "assistant":
+            for part, name in ((message, "content"), *((part, "text") for part in as_list(message.get("content")))):
+                if isinstance(part, dict) and isinstance(text := part.get(name), str):
+                    part[name] = without_footnotes(text)

@@ -175,25 +175,18 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     )
 
 
-def without_text(plan: Plan, check: str) -> CheckBlock:
-    """The block of an answer without text, such as a call of a tool."""
-    return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.NOT_CHECKABLE, reason="no_text")
-
-
-def unchecked_block(plan: Plan, check: str, reason: BlockReason) -> CheckBlock:
-    return CheckBlock(
-        check=check,
-        mode=plan.mode,
-        outcome=Outcome.UNCHECKED,
-        reason=reason,
-        unchecked={reason: 1},
-        unread_contexts=plan.unread_contexts,
-    )
+def block_without_check(plan: Plan, check: str, reason: BlockReason = "no_text") -> CheckBlock:
+    """The block of an answer that was not checked; ``no_text``: there is none, as in a call of a tool."""
+    if reason == "no_text":
+        return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.NOT_CHECKABLE, reason=reason)
+    found = {"unchecked": {reason: 1}, "unread_contexts": plan.unread_contexts}
+    return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.UNCHECKED, reason=reason, **found)
 
 
 def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
     verdict = claim.verdict
     why = _block_reason(verdict)
+    sides = () if why else (Side.FOR, Side.AGAINST)
     return ClaimBlock(
         sentence=sum(sentence.start <= claim.start for sentence in checked.sentences),
         start=claim.start,
@@ -204,7 +197,7 @@ def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
         confidence=None if why else verdict.confidence,
         unchecked=why,
         method=verdict.method,
-        quotes=() if why else _quotes(verdict),
+        quotes=tuple(_quote(quote) for side in sides for quote in verdict.side(side)[:_QUOTES]),
     )
 
 
@@ -214,10 +207,6 @@ def _block_reason(verdict: Verdict) -> BlockReason:
         return _ERRORS.get(verdict.error.type, "checker_down")
     why = verdict.why_unchecked
     return _UNCHECKED.get(why.reason, "no_answer") if why else ""
-
-
-def _quotes(verdict: Verdict) -> tuple[ClaimQuote, ...]:
-    return tuple(_quote(quote) for side in (Side.FOR, Side.AGAINST) for quote in verdict.side(side)[:_QUOTES])
 
 
 def _quote(quote: Quote) -> ClaimQuote:
@@ -328,9 +317,8 @@ class ProxyTally(Collector):
         yield _family("withheld", "Answers that were not sent.", ["route", "reason"], self.withheld.items())
         upstream = [((status,), count) for status, count in self.upstream.items()]
         yield _family("upstream", "Responses of the upstream.", ["status"], upstream)
-        unknown = CounterMetricFamily("redargue_proxy_unknown_calls", "LiteLLM's responses without a known request.")
-        unknown.add_metric([], self.unknown_calls)
-        yield unknown
+        about = "LiteLLM's responses without a known request."
+        yield _family("unknown_calls", about, [], [((), self.unknown_calls)])
 
 
 def _family(

@@ -159,25 +159,29 @@ class Checkers:
     async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None, turn: _Turn) -> Readers:
         if documents:
             async with turn():
-                return await asyncio.to_thread(self._grounded, documents, plan, day)
+                return await asyncio.to_thread(self._readers, documents, plan, day)
         if not self.settings.search:
             raise NoEvidence("the request has no contexts", hint="send redargue.contexts")
-        first, debate = self._configs(plan)
-        reading, debating = _budgets(self._budget(plan), day)
-        return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None, local=False)
+        return self._readers(documents, plan, day)
 
-    def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
+    def _readers(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
         first, debate = self._configs(plan)
         reading, debating = _budgets(self._budget(plan), day)
-        grounder = Grounder(documents, spec=first.updated(tools=None), budget=reading)
+
+        def reader(spec: RunSpec, budget: Budget | None) -> _Reader:
+            return (
+                Grounder(documents, spec=spec.updated(tools=None), budget=budget)
+                if documents
+                else Searcher(spec, budget)
+            )
+
+        made, local = reader(first, reading), bool(documents)
         try:
-            if debate is None:
-                return Readers(grounder)
-            second = Grounder(documents, spec=debate.updated(tools=None), budget=debating)
-            return Readers(grounder, second, debate_local=not _has_model(debate))
+            second = reader(debate, debating) if debate else None
         except RedargueError:
-            grounder.close()
+            made.close()
             raise
+        return Readers(made, second, local=local, debate_local=bool(local and debate and not _has_model(debate)))
 
     def _configs(self, plan: Plan) -> tuple[RunSpec, RunSpec | None]:
         """Of the first reader and of the debate."""

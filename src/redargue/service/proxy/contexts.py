@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from redargue.evidence import Passage
@@ -32,7 +33,8 @@ def contexts_of(
     """The documents of a request, each once: those given, the results of tools, the delimited parts of instructions.
 
     Of more than ``MAX_CONTEXTS``, the earliest results of tools are left out: an answer rests on the latest. Of a
-    document longer than ``MAX_CONTEXT``, the beginning is read.
+    document longer than ``MAX_CONTEXT``, the beginning is read. One that was given is called by its place among these,
+    ``context-2``; the others follow.
 
     Args:
         body: of a request to Chat Completions (``messages``) or Responses (``input``, ``instructions``).
@@ -49,27 +51,30 @@ def contexts_of(
     read = [*first, *reversed(latest), *last]
     cut = sum(isinstance(text, str) and len(text) > MAX_CONTEXT for text in read)
     unread: UnreadContexts = {"left_out": found - len(read), "cut": cut}
+    places = {text: at for at, text in reversed([*enumerate(map(_whole, given), 1)])}
+    others = count(len(given) + 1)
+    contexts = [RequestContext(text=text[:MAX_CONTEXT]) if isinstance(text, str) else text for text in read]
     return ConversationContexts(
-        tuple(_context(text).passage(number) for number, text in enumerate(read, 1)),
-        {how: count for how, count in unread.items() if count},
+        tuple(context.passage(places.get(text) or next(others)) for text, context in zip(read, contexts, strict=True)),
+        {how: number for how, number in unread.items() if number},
     )
 
 
 def _distinct(texts: Iterable[str | RequestContext]) -> list[str | RequestContext]:
     """Those with words, each once."""
-    whole = (text if isinstance(text, RequestContext) else whole_characters(text) for text in texts)
     return [
         text
-        for text in dict.fromkeys(whole)
+        for text in dict.fromkeys(map(_whole, texts))
         if re.search(r"\w", text.text if isinstance(text, RequestContext) else text)
     ]
 
 
-def _context(text: str | RequestContext) -> RequestContext:
-    return text if isinstance(text, RequestContext) else RequestContext(text=text[:MAX_CONTEXT])
+def _whole(text: str | RequestContext) -> str | RequestContext:
+    return text if isinstance(text, RequestContext) else whole_characters(text)
 
 
-def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def messages_of(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The messages of a request, and items in their place."""
     for name in ("messages", "input"):
         messages = body.get(name)
         if isinstance(messages, list):
@@ -77,7 +82,7 @@ def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _tool_results(body: Mapping[str, Any]) -> Iterator[str]:
-    for message in _messages(body):
+    for message in messages_of(body):
         if message.get("role") in ("tool", "function"):
             yield readable_context(content_text(message.get("content")))
         elif message.get("type") in ("function_call_output", "custom_tool_call_output", "mcp_call"):
@@ -90,7 +95,7 @@ def _tool_results(body: Mapping[str, Any]) -> Iterator[str]:
 def _delimited(body: Mapping[str, Any], roles: Sequence[str]) -> Iterator[str]:
     if "system" in roles and isinstance(instructions := body.get("instructions"), str):
         yield from delimited_parts(instructions)
-    for message in _messages(body):
+    for message in messages_of(body):
         if message.get("role") in roles:
             yield from delimited_parts(content_text(message.get("content")))
 

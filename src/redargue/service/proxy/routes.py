@@ -6,10 +6,10 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -21,9 +21,10 @@ from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
 from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.service.context import Caller, caller_of
+from redargue.service.guard import JsonRoute
 from redargue.service.keys import DayBudget, DayBudgets
 from redargue.service.problems import openai_error
-from redargue.service.proxy import Proxy, Withheld, objection, require_checked
+from redargue.service.proxy import NO_UPSTREAM, Proxy, Withheld, objection, require_checked
 from redargue.service.proxy.block import CheckBlock, ProxyTally, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checked, Checkers
 from redargue.service.proxy.contexts import ConversationContexts, contexts_of
@@ -83,7 +84,7 @@ def proxy_router(proxy: Proxy) -> APIRouter:
 
     routes = APIRouter(lifespan=lifespan, tags=["proxy"])
     _openai_routes(routes, proxy)
-    others = APIRouter(dependencies=[Depends(caller_of)])
+    others = APIRouter(dependencies=[Depends(caller_of)], route_class=JsonRoute)
     _foreign_routes(others, proxy)
     routes.include_router(others)
     return routes
@@ -103,17 +104,15 @@ def _day_budget(request: Request, caller: Caller) -> DayBudget | None:
 _Day = Annotated[DayBudget | None, Depends(_day_budget)]
 
 
-_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Awaitable[None]]
+_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Coroutine[Any, Any, None]]
 
 
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
     async def exchange(request: Request, serve: _Serve) -> Response:
-        try:
-            day = _day_budget(request, caller_of(request))
-            raw = await request.body()
-        except HTTPException as error:
-            kind = "authentication_error" if error.status_code == 401 else "invalid_request_error"
-            return JSONResponse(openai_error(error.detail, kind=kind), error.status_code, error.headers)
+        day, raw = _day_budget(request, caller_of(request)), await request.body()
+        if not proxy.checkers.settings.upstream:
+            error = openai_error(NO_UPSTREAM, kind="invalid_request_error", code="redargue")
+            return JSONResponse(error, 503)
         client = {name.lower(): value for name, value in request.headers.items()}
         store = getattr(request.app.state, "store", None)
         return ProxyExchange(lambda reply: serve(reply, raw, client, day), closing=getattr(store, "closing", None))

@@ -8,13 +8,13 @@ JSON of an upstream is read only if all clients read the same in it.
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
+
+from redargue.service.guard import depth, read_json
 
 # A single ASCII word, such as an identifier, a type or an address, states nothing.
 _NAME_PATTERN = re.compile(r"[!#-~]*")
@@ -310,28 +310,19 @@ class _ReadObject(NamedTuple):
 def read_object(text: str) -> _ReadObject:
     """Reads a JSON object.
 
-    Raises:
-        ValueError: clients may read the text differently or not at all: an object has a name twice, a number is NaN or
-            beyond a double, an integer has more digits than Python reads, there are over a hundred levels, or the text
-            is not an object.
+    Raises ValueError where clients may read the text differently or not at all: what :func:`read_json` refuses, over a
+    hundred levels, or a text that is not an object.
     """
     cleaned = False
 
-    def without_our_field(pairs: list[tuple[str, Any]]) -> dict[str, object]:
+    def without_our_field(fields: dict[str, Any]) -> dict[str, Any]:
         nonlocal cleaned
-        fields = dict(pairs)
-        if len(fields) != len(pairs):
-            raise ValueError("an object has a name twice")
-        if _OUR_FIELD in fields:
-            del fields[_OUR_FIELD]
-            cleaned = True
+        cleaned |= fields.pop(_OUR_FIELD, fields) is not fields
         return fields
 
     try:
-        value = json.loads(
-            text, object_pairs_hook=without_our_field, parse_constant=_refuse_constant, parse_float=_finite_float
-        )
-        if _depth(value) > _MAX_DEPTH:
+        value = read_json(text, without_our_field)
+        if depth(value, _MAX_DEPTH) > _MAX_DEPTH:
             raise ValueError("too many levels")
     except RecursionError:
         raise ValueError("too many levels") from None
@@ -343,22 +334,3 @@ def read_object(text: str) -> _ReadObject:
 def without_ours(raw: bytes) -> bytes:
     """Renames the field that only this service writes, in a text that cannot be read."""
     return _OUR_FIELD_PATTERN.sub(f'"upstream_{_OUR_FIELD}"'.encode(), raw)
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _finite_float(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError("a number is too large")
-    return number
-
-
-def _depth(value: object) -> int:
-    """Levels of objects and lists within each other."""
-    if not isinstance(value, dict | list):
-        return 0
-    inner = value.values() if isinstance(value, dict) else value
-    return 1 + max((_depth(each) for each in inner if isinstance(each, dict | list)), default=0)

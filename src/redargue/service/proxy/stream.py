@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 
-from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, footnotes, unchecked_block, without_text
+from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, block_without_check, footnotes
 from redargue.service.proxy.checker import AnswerCheck, Readers
 from redargue.service.proxy.contexts import may_be_shown
 from redargue.service.proxy.dialect import (
@@ -94,7 +94,7 @@ class Checks:
         self.read_calls(key)
         answer = self.answers.get(key)
         if answer is None or answer.is_empty:
-            block = without_text(self.plan, self.check_id)
+            block = block_without_check(self.plan, self.check_id)
         else:
             block = block_of(await answer.finish(self.plan.timeout_s), self.plan, self.check_id)
         return self.with_unread(block, key)
@@ -133,7 +133,7 @@ class Checks:
         if not (self.unreadable or self.unread):
             return None
         reason: BlockReason = "not_read" if self.unread else "unreadable_answer"
-        return unchecked_block(self.plan, self.check_id, reason)
+        return block_without_check(self.plan, self.check_id, reason)
 
     @property
     def progress(self) -> str:

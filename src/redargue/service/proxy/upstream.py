@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +17,9 @@ from redargue.net.fetch import pieces, read_bounded
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Service, Transport
 from redargue.sanitize import shortened
+from redargue.service.guard import left, unless
 from redargue.service.problems import openai_error
-from redargue.service.proxy.dialect import compact_json
+from redargue.service.proxy.dialect import compact_json, data_event
 
 Headers = Sequence[tuple[str, str]]
 
@@ -48,30 +49,24 @@ class ProxyReply:
         await self.end()
 
 
+Serve = Callable[[ProxyReply], Coroutine[Any, Any, None]]
+
+
 class ProxyExchange(Response):
     """A response that ``serve`` writes; when the client leaves, ``serve`` is cancelled, and its request upstream.
 
     When the service closes, a client whose answer has not begun is asked to come back, and a stream ends with an error.
     """
 
-    def __init__(self, serve: Callable[[ProxyReply], Awaitable[None]], *, closing: asyncio.Event | None = None) -> None:
+    def __init__(
+        self, serve: Callable[[ProxyReply], Coroutine[Any, Any, None]], *, closing: asyncio.Event | None = None
+    ) -> None:
         super().__init__()
         self._serve, self._closing = serve, closing or asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = ProxyReply(send)
-        work = asyncio.ensure_future(self._serve(reply))
-        leaving, closing = asyncio.create_task(_left(receive)), asyncio.create_task(self._closing.wait())
-        tasks: tuple[asyncio.Future[Any], ...] = (work, leaving, closing)
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                work.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        if closing.done() and not closing.cancelled() and work.cancelled():
+        reply, closing = ProxyReply(send), self._closing
+        if not await unless(self._serve(reply), left(receive), closing.wait()) and closing.is_set():
             await _closed(reply)
 
 
@@ -80,13 +75,8 @@ async def _closed(reply: ProxyReply) -> None:
     if not reply.started:
         await refuse(reply, 503, message, kind=kind, code=code, headers={"retry-after": "5"})
     elif reply.is_stream:
-        await reply.send(f"data: {compact_json(openai_error(message, kind=kind, code=code))}\n\n".encode())
+        await reply.send(data_event(openai_error(message, kind=kind, code=code)))
         await reply.end()
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def refuse(
@@ -132,21 +122,18 @@ class Upstream:
     service: Service
     transport: Transport
 
-    @property
-    def key(self) -> str:
-        return self.service.key
-
     def headers(self, client: Mapping[str, str]) -> dict[str, str]:
         """Those of a request, from a client's, whose names are in lower case."""
+        key = self.service.key
         kept = {
             name: value
             for name, value in client.items()
-            if (name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES)) and not (self.key and name in _OF_A_KEY)
+            if (name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES)) and not (key and name in _OF_A_KEY)
         }
         kept |= {"content-type": "application/json", "accept-encoding": "identity"}
         own = client.get("authorization", "")
-        if self.key:
-            kept["authorization"] = f"Bearer {self.key}"
+        if key:
+            kept["authorization"] = f"Bearer {key}"
         elif own and OUR_KEYS not in own:
             kept["authorization"] = own
         return kept
@@ -183,12 +170,12 @@ class Upstream:
 
     @cached_property
     def _own(self) -> Secrets:
-        return Secrets(known=(self.key,))
+        return Secrets(known=(self.service.key,))
 
     @cached_property
     def _hidden_key(self) -> str:
         """The key, if it is one: what servers without keys are given ("ollama") is a word of answers, too."""
-        return self.key if self._own.hide(self.key) != self.key else ""
+        return self.service.key if self._own.hide(self.service.key) != self.service.key else ""
 
     def returned(self, response: httpx2.Response) -> Headers:
         """The headers that a client gets of an upstream's response, without keys and control characters."""
