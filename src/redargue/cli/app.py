@@ -181,7 +181,7 @@ _OF_GROUND = ("--answer", "--context")
 class Commands(ExtensibleGroup):
     """Reports a connection that its other side closed, which typer takes for a reader of standard output that left.
 
-    An option of ``ground`` that ``check`` is given leads to ``ground``.
+    An option of ``ground`` that ``check`` is given leads to ``ground``, and a wrong value is quoted.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -190,6 +190,10 @@ class Commands(ExtensibleGroup):
         except BrokenPipeError as error:
             what = "the other side closed a connection while this command was sending"
             raise ProviderError(what, hint="run it again; --debug shows where") from error
+        except typer.BadParameter as error:
+            if problems := getattr(error.__cause__, "errors", None):  # pydantic's, whose import takes long
+                error.message = f"{problems()[0]['input']!r}: {error.message}"
+            raise
         except Exception as error:
             option = getattr(error, "option_name", "")  # of typer's error, which it does not export
             if ctx.invoked_subcommand != "check" or option not in _OF_GROUND:
