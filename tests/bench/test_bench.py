@@ -453,6 +453,8 @@ def test_the_command_runs_compares_lists_and_scores_again(
     rescored = ["bench", "rescore", str(folder), "--path", str(file), "--method", FROZEN]
     assert run([*rescored, "--set", "relevance_threshold=-1", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
+    assert run([*rescored[:-1], "mermaid"]) == 2
+    assert "no system 'mermaid' in this bench" in capfd.readouterr().err
     assert reopen(folder, file).examples[0].claim.text == ROWS[0]["claim"]
     assert run(["bench", "compare", str(tmp_path)]) == 2
 
