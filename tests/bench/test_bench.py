@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from redargue.assembly import Parts
-from redargue.bench.compare import Comparison, compare, make_row, read_results
+from redargue.bench.compare import ComparedSystem, Comparison, compare, make_row, read_results
 from redargue.bench.datasets import GoldEvidence, load
 from redargue.bench.harness import Bench, reopen
+from redargue.bench.metrics import MetricValue
 from redargue.bench.reports.publishing import table_latex
 from redargue.bench.reports.tables import print_comparison, results_table
+from redargue.bench.scoring import score
 from redargue.bench.system import System
 from redargue.cli.app import run
 from redargue.errors import BadReply, RecordError, UsageError
@@ -518,3 +520,13 @@ async def test_triplets_are_drawn_once_and_their_judgements_are_kept(
     assert "3 triplets" in (out := capsys.readouterr().out)
     assert "2 judged; 50.0% right" in out
     assert run(["bench", "triplets", reader, "-o", str(tmp_path / "none.jsonl")]) == 2
+
+
+def test_metrics_have_the_names_of_their_data_sets_and_labels_stay_as_they_are() -> None:
+    row = ComparedSystem(spec="a", slug="a", scores=score([], []), errors=0, said=())
+    names = ("averitec-score-without-wordnet", "hover-score", "f1 NOT_SUPPORTED")
+    official = tuple(MetricValue(name=name, value=1.0, n=1) for name in names)
+    scored = row.model_copy(update={"scores": row.scores.model_copy(update={"official": official})})
+    (shown,) = (t for t in results_table(Comparison(sample={}, claims=(), rows=(scored,))) if "metric" in t.title)
+    titles = [column.title for column in shown.columns[2:]]
+    assert titles == ["AVeriTeC score without WordNet", "HoVer score", "F1 NOT_SUPPORTED"]
