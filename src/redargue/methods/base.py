@@ -218,10 +218,10 @@ class Method:
 
     @classmethod
     def deviations(cls) -> tuple[Deviation, ...]:
-        """From ``deviations.toml`` beside the method, in which each has the method's name as its heading."""
+        """From ``deviations.toml`` beside the method, under headings like ``[cfmad.CFMAD-1]``."""
         path = files(sys.modules[cls.__module__].__package__ or "") / "deviations.toml"
-        rows = tomllib.loads(path.read_text("utf-8")).get(cls.name, ()) if path.is_file() else ()
-        return tuple(map(Deviation.model_validate, rows))
+        rows = tomllib.loads(path.read_text("utf-8")).get(cls.name, {}) if path.is_file() else {}
+        return tuple(Deviation(id=id_, **row) for id_, row in rows.items())
 
     async def check(self, *args: Any, **keywords: Any) -> Answer | Verdict:
         """Verifies the claim.
