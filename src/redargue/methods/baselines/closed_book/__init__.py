@@ -34,6 +34,7 @@ class AnswerClosedBook(LabelledTask):
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     before_label: ClassVar[str] = "first explain why, then output"  # after a label's condition
+    step_by_step: ClassVar[bool] = False
 
     must_answer: bool = False  # offers only labels that decide the claim (FIRE's last prompt accepts nothing else)
 
@@ -45,6 +46,8 @@ class AnswerClosedBook(LabelledTask):
             "label_rules": "\n".join(f"{condition}, {self.before_label} **{name}**." for condition, name in when),
             "free_text": self.claim.labels.free_text,
             "must_answer": self.must_answer,
+            "step_by_step": self.step_by_step,
+            "reasons": "reasoning" in self.answer_fields,
         }
 
     def choice(self) -> dict[str, str]:
@@ -101,6 +104,8 @@ class AnswerZeroShot(AnswerClosedBook):
 
 class AnswerStepByStep(AnswerClosedBook):
     """Reasons step by step, then the label."""
+
+    step_by_step: ClassVar[bool] = True
 
 
 class ReasonStepByStep(AnswerStepByStep):
