@@ -284,7 +284,7 @@ def _model(verifier: Verifier, chat: ChatBackend, asked: Asked) -> str:
 def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:
     models = sorted({chat.model, *verifier.spec.models.values(), chat.embedding_model} - {""})
     try:
-        verifier.prices.require(models, sorted(verifier.tools))
+        verifier.prices.require(models, verifier.paid_tools)
     except UsageError as error:
         return f"{error.what}; {error.hint}"
     return ""

@@ -26,13 +26,17 @@ from redargue.cli.app import run
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
+from redargue.llm.chat import ChatBackend
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.net.transport import Service, Transport
 from redargue.reports.table import Column, Table, number
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
+from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.runs.record import read_events
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo
+from redargue.verifier import Verifier
 from support.debates import ShelfTool
 
 pytest.importorskip("scipy", reason="needs the extra lab")
@@ -530,3 +534,13 @@ def test_metrics_have_the_names_of_their_data_sets_and_labels_stay_as_they_are()
     (shown,) = (t for t in results_table(Comparison(sample={}, claims=(), rows=(scored,))) if "metric" in t.title)
     titles = [column.title for column in shown.columns[2:]]
     assert titles == ["AVeriTeC score without WordNet", "HoVer score", "F1 NOT_SUPPORTED"]
+
+
+def test_the_passages_of_a_bench_cost_nothing_so_that_a_models_price_is_known(file: Path) -> None:
+    service = Service(name="model", url="http://127.0.0.1:9", key="k")
+    backend = ChatBackend(Transport(), service, "gpt-4o-mini")
+    passages = load("table", file, options={"mapping": MAPPING}).examples[0].passages
+    evidence = {name: FixedPassages([passages], name=name) for name in ("frozen", "debated")}
+    spec = RunSpec(method="single-reader", budget="0.50usd", settings={"tools": ("frozen", "debated")})
+    with Verifier(spec, parts=Parts(backend=backend, evidence=evidence)) as verifier:
+        assert verifier.priced
