@@ -46,7 +46,7 @@ def test_a_cascade_with_a_model_debates_only_where_its_first_answer_settles_noth
     assert method_of(RunSpec(method="cascade")).settings.chosen == (0.5, 0.5)
 
 
-def test_mermaid_remembers_where_a_memory_is_named_and_in_the_papers_profile(tmp_path: Path) -> None:
+def test_mermaid_remembers_where_a_memory_or_its_setting_is_named_and_in_the_papers_profile(tmp_path: Path) -> None:
     def memory(**given: Any) -> str:
         return str(method_of(RunSpec(method="mermaid", **given)).settings.memory)
 
@@ -54,6 +54,28 @@ def test_mermaid_remembers_where_a_memory_is_named_and_in_the_papers_profile(tmp
     assert (memory(memory=tmp_path / "m.db"), memory(workspace="desk")) == ("on", "on")
     assert memory(memory=tmp_path / "m.db", settings={"memory": "frozen"}) == "frozen"
     assert method_of(RunSpec(method="mermaid"), memory=True).settings.memory == "on"
+    assert memory(settings={"recall_items": 3}) == memory(settings={"memory_lookup": True}) == "on"
+    assert memory(settings={"recall_items": 3, "memory": "off"}) == "off"
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("tool-mad", {"rounds": 1}),
+        ("dual-position", {"max_rounds": 1, "min_rounds": 1}),
+        ("mermaid", {"max_steps": 1}),
+        ("cascade", {"rounds": 1}),
+    ],
+)
+def test_rounds_bound_the_rounds_or_the_steps_of_any_method(method: str, settings: dict[str, int]) -> None:
+    spec = run_config(RunParameters(method=method, rounds=1), SearchParameters(offline=True))
+    made = method_of(spec).settings
+    assert {name: getattr(made, name) for name in settings} == settings
+
+
+def test_a_memory_beside_a_setting_that_turns_it_off_is_refused_and_the_setting_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="drop memory=off"):
+        Verifier(method="mermaid", settings={"memory": "off"}, memory=tmp_path / "m.db")
 
 
 def test_a_configuration_survives_json() -> None:

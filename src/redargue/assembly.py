@@ -184,11 +184,12 @@ def make_backend(
     if not spec.model:
         raise UsageError(f"the {name} backend needs a model", hint=NAME_A_MODEL)
     prompts = prompts or read_prompts(spec.prompts)
+    logprobs = spec.logprobs or getattr(method.settings, "reads_logprobs", False)
     if name == "transformers":
         if spec.models:
             what = "the transformers backend has one model for every role"
             raise UsageError(what, hint="drop ROLE=NAME")
-        return backends[name](spec.model, prompts=prompts)
+        return backends[name](spec.model, prompts=prompts, logprobs=logprobs)
     known = sorted({*method.agents(), *(task.name() for task in method.tasks())})
     for role in spec.models:
         if role not in known:
@@ -209,7 +210,7 @@ def make_backend(
         form=spec.response_format,
         max_tokens=spec.max_tokens,
         stream=spec.stream,
-        logprobs=spec.logprobs,
+        logprobs=logprobs,
     )
 
 
@@ -266,7 +267,7 @@ def memory_of(spec: RunSpec, method: ConfiguredMethod) -> Memory | None:
         raise UsageError(
             f"{method.name!r} has no memory with these settings",
             where="--memory",
-            hint="mermaid can have one: --method mermaid",
+            hint="drop memory=off" if can_remember(method.name) else "mermaid can have one: --method mermaid",
         )
     return None
 

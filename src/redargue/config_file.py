@@ -24,6 +24,7 @@ HARMLESS = frozenset(
 )
 
 Known = Mapping[str, "Known | None"]  # commands and their options; the value for an option is None
+_Place = tuple[str, ...]  # the names of commands and, at the end, of an option
 
 
 class Defaults(NamedTuple):
@@ -38,12 +39,14 @@ def read_defaults(known: Known, config: Path | None = None, *, folder: Path | No
     if config is not None and not config.is_file():
         raise UsageError(f"no file {str(config)!r}", where="--config")
     trusted = config or config_home() / CONFIG
-    defaults = _defaults(read_tables(trusted), known, str(trusted), "")
+    options = dict(_options(read_tables(trusted), known, str(trusted)))
     local = (folder or Path.cwd()) / CONFIG
     if config is not None or _same(local, trusted):
-        return Defaults(defaults)
-    found = _defaults(read_tables(local), known, str(local), "")
-    return Defaults(_merged(_harmless(found), defaults), tuple(_harmful(found)))
+        return Defaults(_tables(options))
+    found = dict(_options(read_tables(local), known, str(local)))
+    harmless = {place: value for place, value in found.items() if place[-1] in HARMLESS}
+    ignored = (".".join(place) for place in found if place not in harmless)
+    return Defaults(_tables(harmless | options), tuple(ignored))
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -51,34 +54,6 @@ def _same(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:
         return False
-
-
-def _harmless(tables: Mapping[str, Any]) -> dict[str, object]:
-    kept: dict[str, object] = {}
-    for name, value in tables.items():
-        if isinstance(value, dict):
-            kept[name] = _harmless(value)
-        elif name in HARMLESS:
-            kept[name] = value
-    return kept
-
-
-def _harmful(tables: Mapping[str, Any], inside: str = "") -> Iterator[str]:
-    for name, value in tables.items():
-        if isinstance(value, dict):
-            yield from _harmful(value, f"{inside}{name}.")
-        elif name not in HARMLESS:
-            yield inside + name
-
-
-def _merged(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, object]:
-    merged = dict(weak)
-    for name, value in strong.items():
-        old = merged.get(name)
-        if isinstance(old, dict) and isinstance(value, dict):
-            value = _merged(old, value)
-        merged[name] = value
-    return merged
 
 
 def read_tables(path: Path) -> dict[str, object]:
@@ -101,20 +76,31 @@ def _content(path: Path) -> str:
     return content.decode()
 
 
-def _defaults(table: Mapping[str, Any], known: Known, where: str, command: str) -> dict[str, object]:
-    defaults: dict[str, object] = {}
+def _options(table: Mapping[str, Any], known: Known, where: str, *commands: str) -> Iterator[tuple[_Place, object]]:
+    """The options that a file sets, each with the names of its commands before its own."""
     for key, value in table.items():
         name = key if key in known else key.replace("-", "_")
         if name not in known:
-            kind, inside = ("option", f"[{command}] of {where}") if command else ("command", where)
+            kind, inside = ("option", f"[{'.'.join(commands)}] of {where}") if commands else ("command", where)
             hint = did_you_mean(key, known)
             raise UsageError(f"unknown {kind} {key!r}", where=inside, hint=hint)
-        options = known[name]
+        options, place = known[name], (*commands, name)
+        if (options is None) == isinstance(value, dict):
+            what = "an option, not a command" if options is None else "a command, not an option"
+            hint = f"write {key} = …" if options is None else f"write a table: [{'.'.join(place)}]"
+            raise UsageError(f"{key!r} is {what}", where=where, hint=hint)
         if options is None:
-            defaults[name] = value
-        elif not isinstance(value, dict):
-            hint = f"write a table: [{command}.{key}]"
-            raise UsageError(f"{key!r} is a command, not an option", where=where, hint=hint)
+            yield place, value
         else:
-            defaults[name] = _defaults(value, options, where, f"{command}.{key}".strip("."))
-    return defaults
+            yield from _options(value, options, where, *place)
+
+
+def _tables(options: Mapping[_Place, object]) -> dict[str, object]:
+    """The options by their commands, one table in the other."""
+    tables: dict[str, Any] = {}
+    for (*commands, name), value in options.items():
+        table = tables
+        for command in commands:
+            table = table.setdefault(command, {})
+        table[name] = value
+    return tables

@@ -306,7 +306,7 @@ class Database:
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
                 return UsageError(f"{name} cannot be opened: {error}", hint=f"choose another path: {self.option} PATH")
             case sqlite3.SQLITE_IOERR:
-                return CorpusError(f"the disk failed on {name}: {error}")
+                return CorpusError(f"the disk failed on {name}: {error}", hint="is there room, and is the disk there?")
             case sqlite3.SQLITE_INTERRUPT:
                 busy = "made to keep programs busy: a query took more steps than its size explains"
                 return CorpusError(f"{name} is damaged, or {busy}", hint=self._restore)

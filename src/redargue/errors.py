@@ -1,6 +1,6 @@
 """Every error that redargue raises.
 
-Exit codes: 2 usage, 3 unreadable input or reply, or an extension's error, 4 budget, 5 provider.
+Exit codes: 2 usage, 3 unreadable input or reply, or an extension's error, 4 budget, 5 provider or store.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class CorpusError(RedargueError):
 
 class StoreUnavailable(CorpusError):
     """Another process is writing to the store, or its disk is ``full``; committed data is intact."""
+
+    exit_code = 5
 
     def __init__(self, what: str, *, full: bool = False, where: str = "", hint: str = "") -> None:
         super().__init__(what, where=where, hint=hint)

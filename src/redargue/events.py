@@ -73,6 +73,7 @@ class EvidenceFound(_AgentEvent):
     key: str
     requests: int = 1
     usd: float = 0.0
+    unknown_usd: float = detail(0.0)
 
 
 class EvidenceKept(_AgentEvent):
@@ -100,6 +101,7 @@ class EvidenceMissing(_AgentEvent):
     key: str
     requests: int = 1
     usd: float = 0.0
+    unknown_usd: float = detail(0.0)
 
 
 class EvidenceRecalled(_AgentEvent):
@@ -121,7 +123,7 @@ class EvidenceRecalled(_AgentEvent):
 
 
 class EvidenceRemembered(_AgentEvent):
-    """Findings were stored in the memory; they are on disk before this is recorded."""
+    """Findings were stored in the memory, but for the ``dropped``; they are on disk before this is recorded."""
 
     kind: Literal["evidence_remembered"] = "evidence_remembered"
     entities: tuple[str, ...]
@@ -129,11 +131,16 @@ class EvidenceRemembered(_AgentEvent):
     dropped: dict[Omission, int] = Field(default_factory=dict)
     key: str
 
+    @property
+    def stored(self) -> int:
+        return len(self.passages) - sum(self.dropped.values())
+
 
 class CallFinished(_AgentEvent):
     """The backend performed a task; ``outputs`` have each sample's answer and verbatim text; ``usd``: 0 if unknown.
 
-    ``today``: the day that the prompt stated, if any.
+    ``today``: the day that the prompt stated, if any. ``unknown_…``: the most that requests of unknown cost may have
+    cost, such as those that were lost.
     """
 
     kind: Literal["call_finished"] = "call_finished"
@@ -148,12 +155,15 @@ class CallFinished(_AgentEvent):
     completion_tokens: int = 0
     cached_tokens: int = 0
     usd: float = 0.0
+    unknown_tokens: int = detail(0)
+    unknown_usd: float = detail(0.0)
 
 
 class CallFailed(_AgentEvent):
     """The backend failed to perform a task; ``raw`` is the unreadable reply, if any, cut to 2,000 characters.
 
-    ``today``: the day that the prompt stated, if any.
+    ``today``: the day that the prompt stated, if any. ``unknown_…``: the most that requests of unknown cost may have
+    cost, such as those that were lost.
     """
 
     kind: Literal["call_failed"] = "call_failed"
@@ -168,6 +178,8 @@ class CallFailed(_AgentEvent):
     completion_tokens: int = 0
     cached_tokens: int = 0
     usd: float = 0.0
+    unknown_tokens: int = detail(0)
+    unknown_usd: float = detail(0.0)
 
 
 class CallReused(_AgentEvent):

@@ -10,10 +10,11 @@ import errno
 import hashlib
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Self, cast
 
 try:
     import fcntl
@@ -83,19 +84,32 @@ def require_own(status: os.stat_result, path: Path) -> None:
         raise OSError(errno.EPERM, "it belongs to another user", str(path))
 
 
-def lock(path: Path, *, wait: bool) -> int:
-    """The descriptor of a lock file that no other process holds; closing it releases the lock.
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Holds a lock file that no other process holds.
 
     Raises BlockingIOError if another process holds it and ``wait`` is False.
     """
     file = open_own(path, os.O_RDWR)
-    if fcntl is not None:
-        try:
+    try:
+        if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            os.close(file)
-            raise
-    return file
+        yield
+    finally:
+        os.close(file)
+
+
+class Closable(ABC):
+    """What is closed where its ``with`` block ends."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
@@ -34,7 +34,8 @@ SCRIPTS = {"ru": re.compile("[\u0400-\u04ff]"), "zh": re.compile("[\u4e00-\u9fff
 _NAME = re.compile("@([A-Z_]+)@")
 
 
-def _read_patterns() -> dict[str, dict[Injection, re.Pattern[str]]]:
+@cache  # compiling them takes longer than a command that reads no passage
+def _patterns() -> dict[str, dict[Injection, re.Pattern[str]]]:
     """By language, then by kind; what is in no language's own words is under ``en``."""
     table = tomllib.loads(files("redargue").joinpath("injections.toml").read_text("utf-8"))
     found: dict[str, dict[Injection, re.Pattern[str]]] = {}
@@ -57,14 +58,13 @@ def _filled(pattern: str, lists: dict[str, str]) -> str:
     return _NAME.sub(lambda match: lists[match.group(1)], pattern)
 
 
-def _read_confusables() -> dict[int, str]:
+@cache
+def _confusables() -> dict[int, str]:
     lines = files("redargue").joinpath("confusables.txt").read_text("utf-8").splitlines()
     pairs = (line.split(" ") for line in lines if not line.startswith("#"))
     return {ord(char): letters for letters, chars in pairs for char in chars}
 
 
-_PATTERNS = _read_patterns()
-_CONFUSABLE = _read_confusables()
 _INVISIBLE = str.maketrans(dict.fromkeys(INVISIBLE, ""))
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SPACED = re.compile(r"\b(?:\w[ .\-_]){5,}\w\b")
@@ -76,7 +76,7 @@ def injection_in(text: str) -> Injection | None:
     """The first injection in a text; None if nothing was found."""
     text = text[:_LONGEST]
     for reading in _readings(text):
-        for language, kinds in _PATTERNS.items():
+        for language, kinds in _patterns().items():
             if language in SCRIPTS and not SCRIPTS[language].search(reading):
                 continue
             for kind, pattern in kinds.items():
@@ -94,7 +94,7 @@ def _readings(text: str) -> tuple[str, ...]:
     alike = plain
     if not plain.isascii():  # marks that belong to no letter strike it through
         alike = "".join(char for char in plain if not unicodedata.combining(char))
-        alike = alike.translate(_CONFUSABLE)
+        alike = alike.translate(_confusables())
     found: list[str] = []
     for each in dict.fromkeys((plain, alike)):
         lines = "\n".join(" ".join(line.split()) for line in each.splitlines())

@@ -109,12 +109,6 @@ class Run:
         for listener in self._listeners:
             listener(event)
 
-    async def perform(
-        self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
-    ) -> tuple[Out, ...]:
-        outputs = await self.ask(task, agent=agent, round_=round_, n=n, temperature=temperature)
-        return tuple(output.answer for output in outputs)
-
     def model_for(self, task: type[AnyTask], agent: str) -> str:
         """The model that a task or an agent has of its own; empty for the run's."""
         return self._models.get(task.name()) or self._models.get(agent, "")
@@ -294,7 +288,7 @@ class Run:
             results = await ask(Search(as_of=as_of, account=account))
         except ToolFailed as error:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
-            counts = {"requests": max(least, account.requests), "usd": account.usd}
+            counts = {"requests": max(least, account.requests), "usd": account.usd, "unknown_usd": account.unknown.usd}
             return self._finish_search(EvidenceMissing(**facts, **counts, why=why))
         listed = isinstance(results, list | tuple)
         if not listed or not all(isinstance(passage, Passage) for passage in results):
@@ -310,7 +304,8 @@ class Run:
         passages, unread = in_english(tuple(found)) if self._english_only else (tuple(found), {})
         most = len(passages) if most is None else most
         kept, left_out = first_in_time(passages, most) if in_time else (passages[:most], {})
-        counts = {"requests": max(int(not looks_up), account.requests), "usd": account.usd}
+        requests = max(int(not looks_up), account.requests)
+        counts = {"requests": requests, "usd": account.usd, "unknown_usd": account.unknown.usd}
         whole = getattr(self.tools.get(facts["tool"]), "whole", False)
         event = EvidenceFound(**facts, **counts, passages=kept, left_out=left_out, unread=unread, whole=whole)
         return self._finish_search(event)
@@ -320,25 +315,22 @@ class Run:
         self.emit(event)
         return event
 
-    async def recall(self, entities: Sequence[str], *, agent: str, claim: Claim, text: str = "") -> Recall:
+    async def recall(self, entities: Sequence[str], *, agent: str, claim: Claim) -> Recall:
         """Recalls evidence from the memory, or from the record; dates of the claim apply as in a search.
-
-        Args:
-            text: compared with the evidence by meaning; the claim's text by default.
 
         Raises:
             UsageError: the run has no memory.
             ReplayMiss: in a replay, the recall was not recorded.
             CorpusError: the memory cannot be read.
         """
-        text, day = text or claim.text, "".join(_day_of(claim))
-        key = self._key("recall", *entities, text, agent, 0, day, claim.only_in_time)
+        day = "".join(_day_of(claim))
+        key = self._key("recall", *entities, claim.text, agent, 0, day, claim.only_in_time)
         known = self._recorded(key)
         if not isinstance(known, EvidenceRecalled):
             self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
             memory, now = self._memory(), self.clock.now()
-            recall = await memory.recall(entities, claim=claim, now=now, text=text)
-            facts = {"agent": agent, "round": 0, "entities": tuple(entities), "text": text}
+            recall = await memory.recall(entities, claim=claim, now=now)
+            facts = {"agent": agent, "round": 0, "entities": tuple(entities), "text": claim.text}
             known = EvidenceRecalled(**facts, key=key, **dict(self._usable(recall)))
         self.emit(known)
         return Recall(items=known.items, held_back=known.held_back, left_out=known.left_out)
@@ -363,8 +355,8 @@ class Run:
             memory, now = self._memory(), self.clock.now()
             run = self.record.id if self.record else ""
             safe = [finding for finding in findings if not injection_in(finding.passage.text)]
-            kept = await memory.remember(safe, entities=entities, claim=claim.text, run=run, now=now)
-            dropped = kept.dropped | _counted(Omission.INJECTION, len(findings) - len(safe))
+            dropped = await memory.remember(safe, entities=entities, claim=claim.text, run=run, now=now)
+            dropped = dropped | _counted(Omission.INJECTION, len(findings) - len(safe))
             facts = {"agent": agent, "round": 0, "entities": tuple(entities), "key": key}
             known = EvidenceRemembered(**facts, passages=tuple(shas), dropped=dropped)
         self.emit(known)
@@ -407,7 +399,8 @@ def _counted(why: Omission, number: int) -> dict[Omission, int]:
 
 def _paid(account: Account) -> dict[str, object]:
     names = ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
-    return {name: getattr(account, name) for name in names} | {"usd": round(account.usd, 12)}
+    unknown = {"unknown_tokens": account.unknown.tokens, "unknown_usd": account.unknown.usd}
+    return {name: getattr(account, name) for name in names} | {"usd": round(account.usd, 12)} | unknown
 
 
 def _dumped(output: Output[Out]) -> dict[str, object]:

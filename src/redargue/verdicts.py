@@ -185,8 +185,13 @@ class Verdict(Noted):
 
     @property
     def shown_confidence(self) -> float | None:
-        """The confidence as people are shown it, with two digits; None where the claim was not checked."""
-        return None if self.confidence is None or self.unchecked else rounded_down(self.confidence)
+        """The confidence as people are shown it, with two digits; None where the claim was not checked.
+
+        None also of a claim that the embedded reader leaves open: how probably its sources decide it neither way says
+        little where it is open because neither side is sure enough.
+        """
+        is_open = self.meaning is Meaning.NOT_ENOUGH and not self.unsure and self.backend == "embedded"
+        return None if self.confidence is None or self.unchecked or is_open else rounded_down(self.confidence)
 
     def __repr__(self) -> str:
         sure = "" if self.shown_confidence is None else f" ({self.shown_confidence:.2f})"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Unpack
@@ -17,6 +17,7 @@ from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
+from redargue.files import Closable
 from redargue.memory import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.recalled import read_again
@@ -50,7 +51,7 @@ def require_concurrency(claims: int) -> None:
         raise UsageError(f"{claims!r} claims at a time", where="concurrency", hint=hint)
 
 
-class Verifier:
+class Verifier(Closable):
     """Verifies claims; a context manager.
 
     Keys come from the environment alone (``redargue.net.services``), so that they cannot leak through code or a command
@@ -124,18 +125,18 @@ class Verifier:
         except RedargueError:
             self._close_stores()
             raise
-        for verdict in self.record.finished() if self.record else ():  # paid from the same budget
-            self.budget.recall(cost_of(verdict.usage, self._is_online))
-        self.count_unfinished(range(len(self.claims)))
-
-    def count_unfinished(self, items: Iterable[int]) -> None:
-        """Counts what is recorded of claims without a verdict, before anything else is paid from the same budget."""
-        if self.record:
-            for event in chain.from_iterable(map(self.record.unfinished, items)):
-                self.budget.recall(cost_of_event(event, self._is_online))
 
     def _recorded(self, folder: str | Path, text: Mapping[str, Any] | None) -> Record:
-        return Record(folder, self.manifest(self.claims, text), secrets=self.transport.secrets)
+        manifest = self.manifest(self.claims, text)
+        return Record(folder, manifest, secrets=self.transport.secrets, count=self._count)
+
+    def _count(self, event: Event) -> None:
+        """Counts what a claim has cost, before anything else is paid from the same budget.
+
+        What was paid before the claims of a text were known has been counted, unless they are not known yet.
+        """
+        if event.item < len(self.claims) or not self.claims:
+            self.budget.recall(cost_of_event(event, self._is_online))
 
     @property
     def _default_confidence(self) -> float:
@@ -378,12 +379,6 @@ class Verifier:
         for store in (self.corpus, self._own_memory):
             if store:
                 store.close()
-
-    def __enter__(self) -> Verifier:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def cost_of(usage: Usage, is_online: Callable[[str], bool]) -> Cost:

@@ -53,6 +53,15 @@ def test_a_settings_file_in_the_folder_sends_no_key_to_its_address(
     assert "--config" in err
 
 
+@pytest.mark.parametrize("option", ["model", "mcp", "store", "no_record"])
+def test_a_settings_file_in_the_folder_sets_no_option_by_a_table_of_harmless_names(
+    option: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("redargue.toml").write_text(f"[check.{option}]\nmethod = 'planted'\n")
+    assert run(CHECK) == 2
+    assert f"'{option}' is an option, not a command" in capfd.readouterr().err
+
+
 def options(group: TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     context = typer.Context(group)
     for name in group.list_commands(context):

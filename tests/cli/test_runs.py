@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -137,6 +138,8 @@ def test_a_damaged_run_is_listed_as_damaged_and_a_link_is_not_followed(tmp_path:
     (runs_folder() / "link").symlink_to(outside)
     assert run_folders() == [folder]
     assert read_run(folder).method == ""
+    assert run(["runs", "rm", folder.name, "--yes"]) == 0
+    assert run_folders() == []
 
 
 def test_removed_runs_are_gone_and_others_stay(capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,6 +172,17 @@ def test_a_declined_removal_removes_nothing_and_is_no_failure(
     assert run(["runs", "rm", "last"]) == 0
     out, err = capsys.readouterr()
     assert (out, str(folder) in err, run_folders()) == ("0 runs removed\n", True, [folder])
+
+
+@pytest.mark.parametrize(("ended", "code"), [(EOFError, 2), (KeyboardInterrupt, 130)])
+def test_a_question_that_nobody_answers_is_no_failed_gate(
+    ended: type[BaseException], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = recorded("20260101-000000-aaaaaa", verdict())
+    asked = {"readline.side_effect": ended, "fileno.side_effect": OSError}
+    monkeypatch.setattr("sys.stdin", Mock(**asked))
+    assert run(["runs", "rm", "last"]) == code
+    assert run_folders() == [folder]
 
 
 @pytest.mark.skipif(not CAN_LOCK, reason="folders are locked on POSIX systems only")

@@ -416,6 +416,16 @@ def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("address", ["postgre://host/database", "http://host", "sqlite:///ledger.db"])
+def test_an_address_of_another_scheme_does_not_become_a_folder(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=f"no ledger is opened at '{address}'"):
+        open_ledger(address)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_a_second_connection_of_a_process_leaves_the_first_one_its_locks(tmp_path: Path) -> None:
     """A file that is closed loses all locks of its process; the last of the others would then take the log away."""

@@ -63,6 +63,26 @@ def test_purge_removes_what_is_named_and_nothing_else(path: str, capsys: pytest.
     assert told_json(capsys, "purge", "--all", "--yes", "--memory", path)["removed"] == 1
 
 
+@pytest.mark.parametrize("command", ["purge", "recheck"])
+def test_a_record_that_the_filters_leave_out_is_told_from_one_that_is_not_there(
+    command: str, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, message in (
+        (["9"], "record 9 is not in workspace 'default'"),
+        (["1", "--tool", "corpus"], "record 1 does not match the filters"),
+        (["1", "--entity", "X"], "record 1 does not match the filters"),
+    ):
+        assert run(["memory", command, *arguments, "--memory", path]) == 2
+        assert message in capsys.readouterr().err
+    told(capsys, "purge", "1", "--all", "--memory", path, code=2)
+    assert told_json(capsys, "ls", "--memory", path)["count"] == 2
+
+
+def test_a_limit_does_not_hide_records_that_are_named(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rechecked = told_json(capsys, "recheck", "1", "2", "--limit", "1", "--offline", "--memory", path, code=3)
+    assert [row["number"] for row in rechecked["records"]] == [2, 1]
+
+
 def test_a_declined_purge_removes_nothing_and_is_no_failure(
     path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,8 @@ import pytest
 from memory.conftest import CLAIM, NOW, Opened, found, texts
 from redargue.claims import Claim
 from redargue.errors import UsageError
-from redargue.memory import Finding, RecordFilter, RememberResult
+from redargue.evidence import Omission
+from redargue.memory import Finding, RecordFilter
 from redargue.memory.memory import Memory, open_memory
 from redargue.memory.records import SqliteMemory
 from redargue.net.secrets import Secrets
@@ -24,14 +25,14 @@ CAPE, REED = ["Cape Ansel"], ["Amos Reed"]
 
 async def keep(
     memory: Memory, *findings: Finding, entities: list[str] | None = None, claim: str = CLAIM
-) -> RememberResult:
+) -> dict[Omission, int]:
     return await memory.remember(findings, entities=entities or CAPE, claim=claim, run="r1", now=NOW)
 
 
 async def test_what_was_found_is_recalled_under_any_spelling_of_its_entity_with_its_source(opened: Opened) -> None:
     memory = opened()
     url = "https://example.org/ansel"
-    assert (await keep(memory, found("Lit in 1871.", url=url, title="Ansel"))).added == 1
+    assert await keep(memory, found("Lit in 1871.", url=url, title="Ansel")) == {}
     (item,) = (await memory.recall(["the “CAPE ANSEL”"], claim=Claim(text="another"), now=NOW)).items
     assert (item.passage.text, item.passage.url, item.passage.title) == ("Lit in 1871.", url, "Ansel")
     assert (item.passage.tool, item.passage.query, item.passage.retrieved) == ("wikipedia", "Cape Ansel", NOW)
@@ -48,11 +49,18 @@ async def test_what_stands_under_most_entities_comes_first_then_the_newest(opene
     assert texts(await memory.recall(CAPE + REED, claim=Claim(text="x"), now=NOW)) == ["both", "new", "old"]
 
 
+async def test_of_one_call_the_tools_best_result_comes_first(opened: Opened) -> None:
+    memory = opened(limit=3)
+    await keep(memory, found("old best"), found("old second"))
+    await keep(memory, found("best", query="lit"), found("second", query="lit"), found("other", query="red"))
+    assert texts(await memory.recall(CAPE, claim=Claim(text="x"), now=NOW)) == ["other", "best", "second"]
+
+
 async def test_workspaces_never_mix(opened: Opened) -> None:
     one, other = opened(workspace="one", by="both"), opened(workspace="two", by="both")
     await keep(one, found("Lit in 1871."))
     assert (await other.recall(CAPE, claim=Claim(text="Lit in 1871."), now=NOW)).items == ()
-    assert (await keep(other, found("Lit in 1871."))).added == 1
+    await keep(other, found("Lit in 1871."))
     assert (one.count(), other.count()) == (1, 1)
     assert other.purge(RecordFilter()) == 1
     assert texts(await one.recall(CAPE, claim=Claim(text="Lit in 1871."), now=NOW)) == ["Lit in 1871."]
@@ -91,7 +99,7 @@ async def test_the_authors_way_finds_entities_that_hold_the_one_asked_for(opened
 async def test_the_same_content_of_a_call_is_one_record_for_both_claims(opened: Opened) -> None:
     memory = opened()
     await keep(memory, found("Lit in 1871."))
-    assert await keep(memory, found("Lit in 1871."), entities=REED, claim="another") == RememberResult(merged=1)
+    await keep(memory, found("Lit in 1871."), entities=REED, claim="another")
     (record,) = memory.records()
     assert record.entities == ("amos reed", "cape ansel")
     assert record.claims == ((CLAIM, "r1"), ("another", "r1"))
@@ -106,9 +114,9 @@ async def test_a_text_that_two_calls_found_is_given_once(opened: Opened) -> None
 
 async def test_failures_are_never_kept_and_misses_only_where_they_are_wanted(opened: Opened) -> None:
     failed, miss = found("Error: 429", status="error"), found("")
-    assert await keep(opened(), failed, miss) == RememberResult(dropped={"empty": 1, "error": 1})
+    assert await keep(opened(), failed, miss) == {"empty": 1, "error": 1}
     memory = opened(keep_misses=True)
-    assert await keep(memory, failed, miss) == RememberResult(added=1, dropped={"error": 1})
+    assert await keep(memory, failed, miss) == {"error": 1}
     (item,) = (await memory.recall(CAPE, claim=Claim(text="x"), now=NOW)).items
     assert (item.status, item.passage.text, item.passage.query) == ("empty", "", "Cape Ansel")
     assert (await opened().recall(CAPE, claim=Claim(text="x"), now=NOW)).items == ()
@@ -124,7 +132,7 @@ async def test_a_result_takes_the_place_of_the_same_calls_miss(opened: Opened) -
 async def test_a_frozen_memory_recalls_and_keeps_nothing(opened: Opened) -> None:
     await keep(opened(), found("Lit in 1871."))
     frozen = opened(mode="frozen")
-    assert await keep(frozen, found("Lit in 1872.")) == RememberResult(dropped={"frozen": 1})
+    assert await keep(frozen, found("Lit in 1872.")) == {"frozen": 1}
     assert texts(await frozen.recall(CAPE, claim=Claim(text="x"), now=NOW)) == ["Lit in 1871."]
     with pytest.raises(UsageError, match="open for reading only"):
         frozen.purge(RecordFilter())

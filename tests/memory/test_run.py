@@ -46,6 +46,7 @@ async def test_a_recall_is_recorded_and_replayed_without_a_memory(tmp_path: Path
         assert passages_of(recalled)[0].text == "An older text."
         assert isinstance(remembered, EvidenceRemembered)
         assert (remembered.entities, remembered.dropped) == (("Cape Ansel",), {"empty": 1})
+        assert (len(remembered.passages), remembered.stored) == (2, 1)
         assert memory.records()[0].claims == ((CLAIM.text, "run"),)
     again = Run(ScriptedBackend({}), clock=CLOCK, record=Record(folder, mode="replay"))
     assert await verify(again) == ["An older text."]

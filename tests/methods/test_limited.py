@@ -45,7 +45,8 @@ class Quoting(ScriptedBackend):
         line = super()._next(task, call)
         said = line(task, call) if callable(line) else line
         if isinstance(said, Answers):
-            return Answers(answers=tuple(each.model_copy(update={"quotes": self._quotes}) for each in said.answers))
+            given = filter(None, said.answers)
+            return Answers(answers=tuple(each.model_copy(update={"quotes": self._quotes}) for each in given))
         return said.model_copy(update={"quotes": self._quotes}) if "quotes" in type(said).model_fields else said
 
 

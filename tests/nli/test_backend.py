@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ import pytest
 from redargue.backends import Call, Sampling
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
 from redargue.errors import UnsupportedTask
-from redargue.evidence import Passage
+from redargue.evidence import Passage, Recalled
+from redargue.methods.mermaid.tasks import NextStep
 from redargue.methods.tool_mad.tasks import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
 from redargue.nli import session
@@ -30,6 +32,7 @@ from redargue.tasks.base import Out, Task
 from redargue.tasks.judge import JudgeDebate, Turn
 from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
 from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.step import ActionTool
 from support.debates import CLAIM, QUOTE, TEXT
 
 pytestmark = pytest.mark.anyio
@@ -426,6 +429,16 @@ async def test_a_title_or_a_sentence_cannot_break_out_of_its_line() -> None:
 
 def test_content_words() -> None:
     assert distinct_words("The mayor of the old town and the mayor") == ["mayor", "old", "town"]
+
+
+async def test_a_search_whose_results_are_recalled_is_not_made_again() -> None:
+    schema = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
+    tools = tuple(ActionTool(name=name, about="documents", parameters=schema) for name in ("corpus", "keywords"))
+    passage = OTHER.model_copy(update={"tool": "corpus", "query": json.dumps({"query": CLAIM.text})})
+    recalled = Recalled(passage=passage, length=len(OTHER.text), number=1, arguments={"query": CLAIM.text})
+    (step,) = await ask(NextStep(claim=CLAIM, memory=(recalled,), tools=tools))
+    assert step.action is not None
+    assert (step.action.name, step.action.input) == ("keywords", CLAIM.text)
 
 
 @pytest.mark.slow

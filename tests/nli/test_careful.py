@@ -25,7 +25,7 @@ from redargue.nli.careful import (
     read_weights,
     source_kind,
 )
-from redargue.nli.reader import Reading
+from redargue.nli.reader import Reader, Reading
 from redargue.nli.session import WEIGHTS_FOLDER, CrossEncoder, Entailment, shared
 
 BRIDGE = Passage(
@@ -117,6 +117,30 @@ def test_sentences_of_two_passages_that_decide_together_are_both_quoted() -> Non
     answer = answer_from(read(claim, [BRIDGE, HARBOUR], model), Claim(text=claim))
     assert answer.label == "SUPPORTS"
     assert {quote in BRIDGE.text for quote in answer.quotes} == {True, False}
+
+
+def test_of_the_rows_of_a_table_those_with_the_numbers_of_the_claim_are_read() -> None:
+    rows = [
+        f"month: 2026-{month:02}; requests: {5000 + 37 * month}; median time to first reply (minutes): {10 + 7 * month};"
+        f" staff on duty: {20 + month}."
+        for month in range(1, 13)
+    ]
+    model = Scripted(lambda _: NEITHER)
+    claim = "In a month with 25 people on duty, half of all requests had a first answer within 45 minutes."
+    read(claim, [Passage(text="\n".join(rows))], model).probabilities()
+    assert any("45;" in text for text in model.seen)
+
+
+def test_the_small_model_refutes_nothing_by_what_is_said_of_something_else() -> None:
+    passage = Passage(text="Handwritten receipts are not read. The bridge opened in 1932 and not in May.")
+    reading = Reader(shared(1), Scripted(lambda _: REFUTES)).read("The bridge opened in May.", [passage])
+    refuted = {
+        span.cited[0].quote: span.strength(Meaning.REFUTED)
+        for span in reading.spans
+        if span.kind == "sentence" and not span.before
+    }
+    assert refuted["Handwritten receipts are not read."] == 0
+    assert refuted["The bridge opened in 1932 and not in May."] == REFUTES.refutes
 
 
 @pytest.mark.slow

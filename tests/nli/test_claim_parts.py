@@ -16,6 +16,7 @@ from redargue.nli.claim_parts import LONGEST_CLAIM, MOST_PARTS, claim_parts
         "The old bridge is closed, and the new one opens in May. = The old bridge is closed. The new one opens in May.",
         "The pool is heated; the sauna was closed in 2019. = The pool is heated. The sauna was closed in 2019.",
         "Orsa grew by 4 %, while Vinn lost a tenth. = Orsa grew by 4 %. Vinn lost a tenth.",
+        "The hall opens on 4 and 5 May; seats can be booked. = The hall opens on 4 and 5 May. Seats can be booked.",
         "The ferry was late, but it arrived safely. = The ferry was late. The ferry arrived safely.",
         "Although the roof leaked, the play was given. = The roof leaked. The play was given.",
         "Wine was taxed but beer was not. = Wine was taxed. Beer was not taxed.",
@@ -31,6 +32,9 @@ from redargue.nli.claim_parts import LONGEST_CLAIM, MOST_PARTS, claim_parts
         # relative clauses
         "It measures the resistance of the chest, which falls with fluid. = It measures the resistance of the chest."
         " The resistance of the chest falls with fluid.",
+        "The firm has a plant in Lisse, where it employs 40 people. = The firm has a plant in Lisse."
+        " The firm employs 40 people in Lisse.",
+        "Noise was heard in Ruft, where walls were built. = Noise was heard in Ruft. Walls were built in Ruft.",
         "It came from pure oils, whose sales rose in May. = It came from pure oils. Pure oils' sales rose in May.",
         "He rang the mother at home, who brought the cat. = He rang the mother at home. The mother brought the cat.",
     ],
@@ -63,6 +67,7 @@ def test_reasons_and_times_are_more_than_the_parts(claim: str, first: str) -> No
         "The judge jailed the man and he appealed.",
         "Smith moved to Leeds in 1950, and he won the Harwell prize in 1960.",
         "Although Anna Keller founded the orchestra in 1921, she conducted it until 1950.",
+        "Anna Keller moved to Rome, where she founded an orchestra in 1921.",
         "The plant in Norrby closed in 1990, and this cost 40 jobs.",
         "It recruited and trained 60 drivers.",
         "The group paid more for cocoa and electricity.",
@@ -98,6 +103,7 @@ def test_reasons_and_times_are_more_than_the_parts(claim: str, first: str) -> No
         "She married John Smith, who founded the firm, and moved to Leeds.",
         "Smith and Jones respectively led the firm and chaired the board.",
         "Of the four, two were upheld because the noise and the dust were heard at night.",
+        "The group paid 58 million more, above all because cocoa, nuts and electricity had become dearer.",
         "",
         "and",
         ", which",

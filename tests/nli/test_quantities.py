@@ -37,6 +37,7 @@ def only(text: str) -> Quantity:
         ("5 km", "5,000 m"),
         ("0.4 mg", "400 micrograms"),
         ("5 km", "3.1 miles"),
+        ("84,000 cubic metres", "84 Ml"),
         ("two thirds", "66.7 %"),
         ("half", "50 %"),
         ("one in five", "20 %"),
@@ -63,6 +64,8 @@ def test_different_words_for_one_value_are_equal(one: str, other: str) -> None:
         ("20 months", "between 18 and 24 months", "compatible"),
         ("about 100 km", "104 km", "equal"),
         ("60 minutes or more", "2 hours", "equal"),
+        ("over three years", "three years", "equal"),  # more than three, or during three
+        ("over three years", "two years", "unequal"),
         ("1931", "1932", "unequal"),
         ("the 1930s", "1931", "equal"),
         ("the 16th century", "1530", "equal"),

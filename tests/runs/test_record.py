@@ -228,7 +228,7 @@ async def test_each_part_of_a_calls_key_matters(tmp_path: Path) -> None:
 
     async def misses(run: Run, asked: Task[Any], **options: Any) -> bool:
         before = len(backend.calls)
-        await run.perform(asked, **{"agent": "a", "round_": 1, **options})
+        await run.ask(asked, **{"agent": "a", "round_": 1, **options})
         return len(backend.calls) > before
 
     def run(record: Record, **options: Any) -> Run:

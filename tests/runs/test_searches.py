@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,19 +12,21 @@ import httpx2
 import pytest
 
 from redargue.assembly import Parts
+from redargue.backends import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cluster.store import open_ledger
-from redargue.errors import BudgetReached, UsageError
+from redargue.errors import BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.retrieval.tools import Search
 from redargue.run import Run
 from redargue.runs.budget import Account, Budget, Cost, Prices
 from redargue.service.keys import Keys
 from redargue.spec import RunSpec
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verifier import Verifier
 from service.test_http import client
-from support.debates import ShelfTool, script
+from support.debates import ShelfTool, answer, script
 from support.serving import service_parts
 
 pytestmark = pytest.mark.anyio
@@ -91,6 +93,26 @@ async def test_a_resumed_run_has_spent_the_searches_of_its_record(tmp_path: Path
             run = Run(ScriptedBackend({}), {**tools}, budget=budget, record=verifier.record)
             with pytest.raises(BudgetReached) if sent == 2 else nullcontext():
                 await run.search("google", query, 3, agent="r")
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_resumed_run_has_spent_what_lost_requests_may_have_cost(answered: bool, tmp_path: Path) -> None:
+    async def lose(task: AnswerClaim, call: Call) -> Answer:
+        with suppress(ProviderError):
+            async with call.account.request(tokens=70, usd=0.5):
+                raise ProviderError("the connection broke")
+        if not answered:
+            raise ProviderError("the connection broke")
+        return answer("SUPPORTS")
+
+    backend, claims = ScriptedBackend(script(AnswerClaim=lose)), [Claim(text=CLAIM)]
+    spec, tools = RunSpec(method="single-reader", tools=("google",)), {"google": PaidTool("google")}
+    with Verifier(spec, backend=backend, evidence=tools, claims=claims, folder=tmp_path) as verifier:
+        verdict = await verifier.verify(claims[0])
+        paid = verifier.budget.spent
+    with Verifier(spec, backend=backend, evidence=tools, claims=claims, folder=tmp_path) as resumed:
+        assert resumed.budget.spent == paid == Cost(calls=2, tokens=70, usd=0.5, searches=1)
+    assert (verdict.error is None) == answered
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redargue.cli.output import watch_readers
+from redargue.cli.output import INTERRUPTED, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
-from redargue.files import config_home
+from redargue.files import NO_ROOM, config_home
 from redargue.registry import Registry, install
 from redargue.sanitize import NotUtf8, printable
 
@@ -181,7 +181,8 @@ _OF_GROUND = ("--answer", "--context")
 class Commands(ExtensibleGroup):
     """Reports a connection that its other side closed, which typer takes for a reader of standard output that left.
 
-    An option of ``ground`` that ``check`` is given leads to ``ground``, and a wrong value is quoted.
+    A question that nobody answers is an error; typer would end with the code of a failed gate. An option of ``ground``
+    that ``check`` is given leads to ``ground``, and a wrong value is quoted.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -194,6 +195,10 @@ class Commands(ExtensibleGroup):
             if problems := getattr(error.__cause__, "errors", None):  # pydantic's, whose import takes long
                 error.message = f"{problems()[0]['input']!r}: {error.message}"
             raise
+        except typer.Abort as error:
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise typer.Exit(INTERRUPTED) from error
+            raise UsageError("the question was not answered", hint="answer it with --yes") from error
         except Exception as error:
             option = getattr(error, "option_name", "")  # of typer's error, which it does not export
             if ctx.invoked_subcommand != "check" or option not in _OF_GROUND:
@@ -295,7 +300,7 @@ def _problem(error: OSError) -> UsageError:
     """A full disk, or a folder that cannot be written, in words."""
     place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
     hint = "choose another folder: REDARGUE_HOME is the home of runs and corpora"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in NO_ROOM:
         hint = f"make room, or {hint}"
     elif error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
         hint = "--debug shows where"

@@ -52,7 +52,6 @@ def verify_and_print(
     and files that it links are.
     """
     from redargue.cli.options import connected
-    from redargue.cli.output import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.report import print_report
     from redargue.net.fetch import PageFetcher
     from redargue.runs.record import DRAFT

@@ -272,7 +272,6 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
         return [CheckedPart("language model", None, line)]
     from redargue.cli.options import read_models
     from redargue.net.services import limiter, services
-    from redargue.net.transport import Transport
 
     async def probe_model(name: str) -> tuple[list[ProbeFinding], int]:
         async with Transport(limiter(), offline=offline) as transport:

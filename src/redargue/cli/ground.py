@@ -166,7 +166,8 @@ def demo() -> None:
     report = asyncio.run(ground(_ANSWER, contexts=[_SOURCE], spec=spec))
     for number, claim in enumerate(report.claims, 1):
         verdict = claim.verdict
-        typer.echo(f"{number}. {claim.stated}\n   {heading(verdict)}, {confidence_text(verdict)}")
+        outcome = ", ".join(filter(None, (heading(verdict), confidence_text(verdict))))
+        typer.echo(f"{number}. {claim.stated}\n   {outcome}")
         for quote in (*verdict.side(Side.FOR), *verdict.side(Side.AGAINST)):
             typer.echo(f"   Characters {quote.start}–{quote.end} of the source: “{quote.text}”")
         for difference in verdict.differences:

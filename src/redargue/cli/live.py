@@ -104,7 +104,7 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
 
 def _memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> str:
     if isinstance(event, events.EvidenceRemembered):
-        said = f"stores in the memory: {counted(len(event.passages), 'passage')}"
+        said = f"stores in the memory: {counted(event.stored, 'passage')}"
         return ", ".join(filter(None, (said, words.omissions(event.dropped))))
     said = f"recalls: {_titles(item.passage for item in event.items)}"
     held_back = f"{event.held_back} held back" if event.held_back else ""

@@ -92,7 +92,8 @@ def list_records(*, selected: SelectionParameters, limit: Limit = 50, as_json: A
         about = passage.title or passage.query
         line = f"{record.number:>7}  {when}  {record.status:<7}  {passage.tool:<10}  {record.length:>7,}  {about}"
         typer.echo(printable(line, lines=False))
-    shown = f"{len(records):,} of {counted(count, 'record')} in workspace {selected.workspace!r}"
+    noun = "record" if condition.is_empty else "matching record"
+    shown = f"{len(records):,} of {counted(count, noun)} in workspace {selected.workspace!r}"
     typer.echo(printable(shown, lines=False), err=True)
 
 
@@ -105,9 +106,10 @@ def show_memory(
     as_json: AsJson = False,
 ) -> None:
     """Show records in full: text, source, entities and claims."""
+    condition = SelectionParameters().condition(numbers)
     with selected.open() as opened:
-        records = opened.records(SelectionParameters().condition(numbers), limit=len(numbers))
-    _require(numbers, records, selected.workspace)
+        _require(opened, condition)
+        records = opened.records(condition, limit=len(numbers))
     if as_json:
         print_json({"workspace": selected.workspace, "records": records})
         return
@@ -127,12 +129,12 @@ def purge(
 ) -> None:
     """Remove the records that match all options permanently."""
     condition = selected.condition(numbers)
-    if everything != condition.is_empty:
-        what = "purge needs record numbers or filters, or --all"
-        raise UsageError(what, hint=_LISTED)
+    if everything and not condition.is_empty:
+        raise UsageError("--all removes every record, numbers and filters only some", hint="drop --all, or the others")
+    if not everything and condition.is_empty:
+        raise UsageError("purge needs record numbers or filters, or --all", hint=_LISTED)
     with selected.open(write=True) as opened:
-        if numbers:
-            _require(numbers, opened.records(condition, limit=len(numbers)), selected.workspace)
+        _require(opened, condition)
         count = opened.count(condition)
         question = f"Remove {counted(count, 'record')} of {selected.workspace!r}?"
         confirmed = yes or (count > 0 and typer.confirm(question, err=True))
@@ -160,8 +162,8 @@ def recheck_memory(
     """
     condition = selected.condition(numbers)
     with selected.open(write=True) as opened:
-        records = opened.records(condition, limit=limit)
-        _require(numbers or (), records, selected.workspace)
+        _require(opened, condition)
+        records = opened.records(condition, limit=len(numbers or ()) or limit)
         results = asyncio.run(_recheck(opened, records, store, offline))
     counts = Counter(result.outcome for result in results)
     totals = dict(sorted(counts.items()))
@@ -227,7 +229,11 @@ def _format(record: MemoryRecord) -> str:
     return "\n".join((*lines, f"   text{cut}:", f"   {body}\n"))
 
 
-def _require(numbers: Iterable[int], records: Iterable[MemoryRecord], workspace: str) -> None:
-    if missing := sorted(set(numbers) - {record.number for record in records}):
-        what = f"no record {missing[0]} in workspace {workspace!r}"
-        raise UsageError(what, hint=_LISTED)
+def _require(opened: Memory, condition: RecordFilter) -> None:
+    """Raises UsageError for the first number that is not a record's, or one of a record that the filters leave out."""
+    named = SelectionParameters().condition(condition.numbers)
+    for selected, why in ((named, "is not in"), (condition, "does not match the filters, but is in")):
+        records = opened.records(selected, limit=len(condition.numbers))
+        if missing := sorted(set(condition.numbers) - {record.number for record in records}):
+            what = f"record {missing[0]} {why} workspace {opened.workspace!r}"
+            raise UsageError(what, hint=_LISTED)

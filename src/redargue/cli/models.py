@@ -129,11 +129,9 @@ def get_model(
         f"some {known.parameters * 4 / 1000:.1f} GB in float32",
         err=True,
     )
-    if not yes:
-        if not sys.stdin.isatty():
-            what = f"the licence of {known.repository!r} was not accepted: {known.licence}"
-            raise UsageError(what, hint=f"redargue models get {reader} --yes")
-        typer.confirm("download it under this licence?", abort=True, err=True)
+    if not (yes or (sys.stdin.isatty() and typer.confirm("download it under this licence?", err=True))):
+        what = f"the licence of {known.repository!r} was not accepted: {known.licence}"
+        raise UsageError(what, hint=f"redargue models get {reader} --yes")
     spec = get_reader(reader, added_as=name, offline=offline)
     typer.echo(f"added {_described(spec)}", err=True)
     typer.echo(f"use it: redargue check … --reader {spec.name}", err=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from redargue.assembly import Parts, connect, tools_setting, with_default_tool
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.errors import RecordError, UsageError
-from redargue.methods.base import methods
+from redargue.methods.base import methods, rounds_setting
 from redargue.net.services import services
 from redargue.runs.manifest import load_manifest
 from redargue.spec import DEFAULT_METHOD, LANGUAGE_MODELS, RunSpec
@@ -29,7 +29,7 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     """The configuration that the options of a command describe; the run in ``folder`` keeps its tools if resumed."""
     model, models = read_models(run.model or [])
     settings = read_settings(run.setting or [])
-    numbers = {"rounds": run.rounds, "top_k": run.top_k}
+    numbers = {rounds_setting(run.method or DEFAULT_METHOD): run.rounds, "top_k": run.top_k}
     settings |= {name: value for name, value in numbers.items() if value is not None}
     given = vars(run) | vars(search)
     fields = {name: given[name] for name in RunSpec.model_fields if name in given}

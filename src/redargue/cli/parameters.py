@@ -180,7 +180,7 @@ class RunParameters:
     stream: Annotated[bool, option("STREAM", "Stream replies.", "--stream")] = False
     memory: Annotated[str, option("MEMORY", "Evidence memory: a path or URL.")] = ""
     workspace: Annotated[str, option("WORKSPACE", "Workspace of the memory; others are not visible.")] = "default"
-    rounds: Annotated[int | None, option("ROUNDS", "Maximum number of debate rounds.")] = None
+    rounds: Annotated[int | None, option("ROUNDS", "Maximum number of rounds, or of steps.")] = None
     top_k: Annotated[int | None, option("TOP_K", "Documents retrieved per query.")] = None
     setting: Annotated[
         list[str] | None,

@@ -77,11 +77,11 @@ def rm(
     yes: Yes = False,
 ) -> None:
     """Remove runs with their verdicts and recorded calls permanently."""
-    from redargue.runs.folders import described_in, find_run, is_begun
+    from redargue.runs.folders import described_in, find_run, is_begun, run_folders
     from redargue.runs.manifest import load_manifest
 
-    folders = list(dict.fromkeys(find_run(run) for run in runs))
-    for folder in folders:
+    folders = list(dict.fromkeys(map(find_run, runs)))
+    for folder in set(folders).difference(run_folders()):  # those that are listed may be damaged, or of another release
         draft = described_in(folder)
         load_manifest(draft if is_begun(draft) else folder)  # only what is a run is removed
     _remove(folders, yes=yes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,7 @@ from redargue.cluster.queue import (
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
-from redargue.files import make_folder, open_to_read, open_to_write, replacing
+from redargue.files import make_folder, open_to_read, replacing
 from redargue.runs.record import write_atomically, writing
 from redargue.verdicts import Verdict
 
@@ -168,10 +167,9 @@ def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
 
 def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tuple[int, Verdict]]:
     """Rewrites the log with all finished claims; yields the index and verdict of each."""
-    log, new = folder / "events.jsonl", folder / "events.new"
+    log = folder / "events.jsonl"
     size_before = log.stat().st_size if log.exists() else 0
-    new.unlink(missing_ok=True)
-    with open_to_write(new) as file:
+    with replacing(log) as file:
         for place, lines in results(ledger, batch.number):
             file.write("".join(f"{line}\n" for line in lines).encode())
             try:
@@ -181,9 +179,5 @@ def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tu
             if not isinstance(event, ClaimEnded):
                 raise RecordError(f"the result of claim {place + 1} in this ledger is damaged", hint="drop the batch")
             yield place, event.verdict
-        file.flush()
-        os.fsync(file.fileno())
-        size = file.tell()
-    # Both sizes: the command may be killed between the two replacements.
-    write_atomically(folder / "ledger.json", json.dumps({"batch": batch.id, "log": [size_before, size]}))
-    os.replace(new, log)
+        # Both sizes: the command may be killed between the two replacements.
+        write_atomically(folder / "ledger.json", json.dumps({"batch": batch.id, "log": [size_before, file.tell()]}))

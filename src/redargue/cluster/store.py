@@ -24,7 +24,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from redargue import postgresql
 from redargue.database import Database, file_identity
-from redargue.errors import RecordError, RedargueError, StoreUnavailable
+from redargue.errors import RecordError, RedargueError, StoreUnavailable, UsageError
+from redargue.net.secrets import display_url
 from redargue.postgresql import BUSY, SCHEMES, PostgresqlServer
 
 _SCHEMA = 3
@@ -129,13 +130,17 @@ def open_ledger(
     server or host. ``wait``: seconds that :func:`repeated` steps wait for it.
 
     Raises:
-        UsageError: psycopg is not installed, there is no ledger, or a newer redargue made it.
+        UsageError: psycopg is not installed, there is no ledger or no such scheme, or a newer redargue made it.
         CorpusError: the file or the schema belongs to another program.
         LedgerAway: the server does not answer.
     """
-    if str(where).startswith(SCHEMES):
-        return PostgresLedger(str(where), make, clock, wait)
-    return SqliteLedger(Path(where), make, clock, wait)
+    address = str(where)
+    if address.startswith(SCHEMES):
+        return PostgresLedger(address, make, clock, wait)
+    if "://" in address:  # or a typing error would become the name of a folder
+        what = f"no ledger is opened at {display_url(address)!r}"
+        raise UsageError(what, where="--ledger", hint="postgresql://host/database, or the path of a file")
+    return SqliteLedger(Path(where).expanduser(), make, clock, wait)
 
 
 _AWAY = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # of a disk or folder that is away

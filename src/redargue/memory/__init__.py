@@ -118,14 +118,6 @@ class Recall(Frozen):
     left_out: dict[Omission, int] = Field(default_factory=dict)  # expired, later, undated
 
 
-class RememberResult(Frozen):
-    """Counts of stored and dropped findings."""
-
-    added: int = 0
-    merged: int = 0  # findings whose record already existed; the claim was added to it
-    dropped: dict[Omission, int] = Field(default_factory=dict)  # frozen, error, empty
-
-
 class EvidenceMemory(Protocol):
     """Interface of :class:`~redargue.memory.memory.Memory` and of a recorded memory in a replay."""
 
@@ -136,7 +128,7 @@ class EvidenceMemory(Protocol):
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult: ...
+    ) -> dict[Omission, int]: ...
 
 
 class MemoryRecord(Frozen):

@@ -13,16 +13,17 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from redargue.claims import Claim
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Omission, Passage, Recalled, Timing, cut_ends, timing
-from redargue.files import home
+from redargue.files import Closable, home
 from redargue.memory import (
     EvidenceMemory,
     Finding,
@@ -30,7 +31,6 @@ from redargue.memory import (
     MemorySettings,
     Recall,
     RecordFilter,
-    RememberResult,
     Status,
     near_duplicates,
     normalize_entity,
@@ -56,7 +56,7 @@ memory_stores: Registry[Callable[..., MemoryStore]] = Registry(
 """Stores by the scheme of their address; an address without a scheme is the path of a SQLite file."""
 
 
-class Memory:
+class Memory(Closable):
     """One workspace of a memory. Threads and concurrent claims can share it.
 
     Records of other workspaces are neither read nor changed. ``secrets`` are masked in everything stored. The default
@@ -194,10 +194,11 @@ class Memory:
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult:
-        """Stores findings for a claim under all of its entities; if this raises, nothing was stored.
+    ) -> dict[Omission, int]:
+        """Stores findings for a claim under all of its entities, and counts those that are left out.
 
-        Equal content of equal calls is one record, whatever claims it was found for.
+        Equal content of equal calls is one record, whatever claims it was found for. If this raises, nothing was
+        stored.
 
         Raises:
             StoreUnavailable: other processes held the write lock for too long, or the disk is full.
@@ -205,12 +206,11 @@ class Memory:
         """
         keys = tuple(dict.fromkeys(map(self._clean, filter(None, map(normalize_entity, entities)))))
         accepted, dropped = self._split(findings)
-        if not accepted:
-            return RememberResult(dropped=dropped)
-        new = [records.NewRecord.of(self._cleaned(finding)) for finding in accepted]
-        text = self._clean(claim)[:_MAX_CLAIM]
-        added = await asyncio.to_thread(self._remember, new, keys, text, run, now)
-        return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
+        if accepted:
+            new = [records.NewRecord.of(self._cleaned(finding)) for finding in _best_last(accepted)]
+            text = self._clean(claim)[:_MAX_CLAIM]
+            await asyncio.to_thread(self._remember, new, keys, text, run, now)
+        return dropped
 
     def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[Omission, int]]:
         if self.settings.mode == "frozen":
@@ -221,23 +221,18 @@ class Memory:
 
     def _remember(
         self, new: Sequence[records.NewRecord], keys: Sequence[str], claim: str, run: str, now: datetime
-    ) -> int:
+    ) -> None:
         # Embedding is slow and needs no lock; the write transaction checks again which records exist.
         with self._database.read() as db:
             stored = records.stored_digests(db, self.workspace, [record.digest for record in new])
         vectors = self._vectors([record for record in new if record.digest not in stored])
-        added = 0
         with self._database.write() as db:
             for record in new:
-                vector = vectors.get(record.digest)
-                try:
-                    number, inserted = records.upsert(db, self.workspace, record, vector, now)
-                except KeyError:  # purged since the first check
-                    vector = self._vectors([record])[record.digest]
-                    number, inserted = records.upsert(db, self.workspace, record, vector, now)
+                number = records.refresh(db, self.workspace, record, now)
+                if number is None:  # not stored, or purged since the first check
+                    vector = vectors.get(record.digest) or self._vectors([record])[record.digest]
+                    number = records.insert(db, self.workspace, record, vector, now)
                 records.link(db, self.workspace, number, keys, claim, run)
-                added += inserted
-        return added
 
     def _vectors(self, new: Sequence[records.NewRecord]) -> dict[str, records.Vector]:
         if not new:
@@ -289,11 +284,11 @@ class Memory:
     def close(self) -> None:
         self._database.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def _best_last(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings of each call in reverse: the newest records are recalled first, and tools return the best first."""
+    for _, call in groupby(findings, key=lambda finding: (finding.passage.tool, finding.passage.query)):
+        yield from reversed(tuple(call))
 
 
 def open_memory(

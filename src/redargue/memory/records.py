@@ -49,23 +49,20 @@ class BinaryIndex:
         # One row per word of the code, so that the comparison of one word runs over contiguous memory.
         self._codes = np.empty((self._words, 0), np.uint64)
         self._numbers = np.empty(0, np.int64)
-        self.count = 0
+
+    @property
+    def count(self) -> int:
+        return len(self._numbers)
 
     @property
     def last(self) -> int:
-        return int(self._numbers[self.count - 1]) if self.count else 0
+        return int(self._numbers[-1]) if self.count else 0
 
     def extend(self, rows: list[tuple[int, bytes]]) -> None:
         """Appends codes; their numbers must be larger than :attr:`last` and ascending."""
-        count = self.count + len(rows)
-        if count > len(self._numbers):
-            more = max(1024, count + count // 4) - len(self._numbers)
-            self._codes = np.pad(self._codes, ((0, 0), (0, more)))
-            self._numbers = np.pad(self._numbers, (0, more))
-        new = np.frombuffer(b"".join(bytes(code) for _, code in rows), np.uint64)
-        self._codes[:, self.count : count] = new.reshape(len(rows), self._words).T
-        self._numbers[self.count : count] = [number for number, _ in rows]
-        self.count = count
+        new = np.frombuffer(b"".join(bytes(code) for _, code in rows), np.uint64).reshape(len(rows), self._words)
+        self._codes = np.hstack((self._codes, new.T))
+        self._numbers = np.append(self._numbers, [number for number, _ in rows])
 
     def nearest(self, vector: Floats, depth: int) -> list[int]:
         """Numbers of the ``depth`` codes that are probably nearest to a vector of shape (dimensions,).
@@ -73,7 +70,7 @@ class BinaryIndex:
         Ties go to the newest. If the index holds no more than ``depth`` codes, all numbers are returned.
         """
         if depth >= self.count:
-            return [int(number) for number in self._numbers[: self.count]]
+            return [int(number) for number in self._numbers]
         query_code = np.frombuffer(pack_signs(vector[None])[0], np.uint64)
         positions = self._nearest_by_hamming(query_code, OVERSAMPLING * depth)
         codes = np.ascontiguousarray(self._codes[:, positions].T).view(np.uint8)
@@ -207,26 +204,23 @@ def stored_digests(db: MemoryTransaction, workspace: str, digests: Iterable[str]
     return {digest for digest in digests if db.execute(find, (workspace, digest)).fetchone()}
 
 
-def upsert(
-    db: MemoryTransaction, workspace: str, new: NewRecord, vector: Vector | None, now: datetime
-) -> tuple[int, bool]:
-    """Inserts a record, or updates the one with the same digest; returns its number and whether it was inserted.
-
-    Raises KeyError if the record does not exist and ``vector`` is None.
-    """
-    passage, status = new.finding.passage, new.finding.status
-    retrieved = _timestamp(passage.retrieved or now)
+def refresh(db: MemoryTransaction, workspace: str, new: NewRecord, now: datetime) -> int | None:
+    """Updates status and time of the record with the same digest, and returns its number; None if there is none."""
     update = "UPDATE records SET status = ?, retrieved = ? WHERE workspace = ? AND digest = ? RETURNING number"
-    if rows := db.execute(update, (status, retrieved, workspace, new.digest)).fetchall():
-        return int(rows[0][0]), False
-    if vector is None:
-        raise KeyError(new.digest)
+    retrieved = _timestamp(new.finding.passage.retrieved or now)
+    rows = db.execute(update, (new.finding.status, retrieved, workspace, new.digest)).fetchall()
+    return int(rows[0][0]) if rows else None
+
+
+def insert(db: MemoryTransaction, workspace: str, new: NewRecord, vector: Vector, now: datetime) -> int:
+    """Inserts a record, in place of a miss of the same call, and returns its number."""
+    passage, status = new.finding.passage, new.finding.status
     find = "SELECT number FROM records WHERE workspace = ? AND digest = ?"
     if status == "ok" and (misses := _column(db, find, (workspace, new.miss_digest))):
         remove_records(db, workspace, RecordFilter(numbers=misses))
     row: dict[str, object] = {"workspace": workspace, "digest": new.digest, "status": status}
     row |= {"arguments": new.arguments, "text": new.text, "length": len(passage.text)}
-    row |= {"start": passage.start, "retrieved": retrieved, "checked": ""}
+    row |= {"start": passage.start, "retrieved": _timestamp(passage.retrieved or now), "checked": ""}
     row |= {name: getattr(passage, name) for name in _FIELDS}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     insert = f"INSERT INTO records ({columns}) VALUES ({marks}) RETURNING number"
@@ -235,7 +229,7 @@ def upsert(
     db.execute("INSERT INTO vectors (record, vector) VALUES (?, ?)", (number, vector_bytes))
     insert = "INSERT INTO codes (workspace, record, code) VALUES (?, ?, ?)"
     db.execute(insert, (workspace, number, vector.code))
-    return number, True
+    return number
 
 
 def link(db: MemoryTransaction, workspace: str, number: int, entities: Iterable[str], claim: str, run: str) -> None:
@@ -334,7 +328,7 @@ def remove_records(db: MemoryTransaction, workspace: str, condition: RecordFilte
 
 def increment_purge_count(db: MemoryTransaction) -> None:
     """Signals to every process that holds codes in memory that they must be read again."""
-    db.execute("UPDATE meta SET value = ? WHERE name = 'purges'", (str(int(purge_count(db)) + 1),))
+    db.execute("UPDATE meta SET value = CAST(CAST(value AS BIGINT) + 1 AS TEXT) WHERE name = 'purges'")
 
 
 def _where(workspace: str, condition: RecordFilter) -> tuple[str, tuple[Any, ...]]:

@@ -384,6 +384,12 @@ methods: Registry[type[Method]] = Registry(
 )
 
 
+def rounds_setting(name: str) -> str:
+    """The setting of a method that bounds its rounds, or its steps; ``rounds`` where there is none."""
+    fields = methods[name].settings_class.model_fields
+    return next((setting for setting in ("rounds", "max_rounds", "max_steps") if setting in fields), "rounds")
+
+
 @dataclass(frozen=True)
 class ConfiguredMethod:
     """A method with its settings, before there is a claim."""

@@ -23,10 +23,10 @@ from pydantic import ValidationError
 from redargue.backends import PAPER_STABILITY, Call, Output, Reply, Token
 from redargue.claims import Claim, Frozen
 from redargue.errors import BadReply, problem_of
-from redargue.evidence import Passage, Recalled
+from redargue.evidence import Omission, Passage, Recalled
 from redargue.llm.parsing import passages_in
 from redargue.llm.rendering import schema_of
-from redargue.memory import Finding, Recall, RememberResult
+from redargue.memory import Finding, Recall
 from redargue.retrieval.tools import Search
 from redargue.tasks.base import EXACTLY_ONE, AnyTask, Out, Task
 from redargue.tasks.score import (
@@ -116,8 +116,8 @@ class MadeUpMemory:
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult:
-        return RememberResult()
+    ) -> dict[Omission, int]:
+        return {}
 
 
 _LONGEST = 60  # characters of a made-up text

@@ -174,6 +174,19 @@ def compare_quantities(claim: Parsed, sentence: Parsed) -> QuantityComparison:
     return QuantityComparison(equal, compatible, unequal, tuple(missing))
 
 
+def coverage(claim: Parsed, sentence: Parsed) -> float:
+    """The share of a claim's content words and quantities that a sentence has, the latter with whatever value."""
+    words = align(claim, sentence)
+    values = sum(any(_is_answer(one, other) for other in sentence.quantities) for one in claim.quantities)
+    whole = len(words.places) + len(claim.quantities)
+    return (len(words.matched) + values) / whole if whole else 1.0
+
+
+def _is_answer(one: Quantity, other: Quantity) -> bool:
+    found = relation(one, other)
+    return found == "equal" or (found is not None and same_things(one, other))
+
+
 def same_things(one: Quantity, other: Quantity) -> bool:
     """Whether two counts or ordinals may count the same things; True of any other dimension."""
     return one.dimension not in ("count", "ordinal") or bool(one.nouns & other.nouns) or not (one.nouns and other.nouns)

@@ -33,6 +33,7 @@ from redargue.nli.reader import (
     ScoredSpan,
     SourcedSentence,
     joined_candidate,
+    numbers_had,
     without_support,
 )
 from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel
@@ -126,7 +127,8 @@ class CarefulReader(Reader):
         if not alone:
             return ()
         skimmed = self._judged(claim, alone, self._nearness(claim, [each.text for each in alone]), self._entailment)
-        order = [alone[at] for at in sorted(range(len(alone)), key=lambda at: -_promise(skimmed[at]))]
+        promise = [_promise(span) + numbers_had(claim, span.cited[0].quote) for span in skimmed]
+        order = [alone[at] for at in sorted(range(len(alone)), key=lambda at: -promise[at])]
         picked, joined = order[:PICKED], joined_candidate(order)
         contexts = {at: text for at, one in enumerate(picked[:IN_CONTEXT]) if (text := _in_context(one, candidates))}
         texts = [*picked, *contexts.values(), *([joined] if joined else [])]

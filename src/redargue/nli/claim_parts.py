@@ -158,6 +158,10 @@ _SUBORDINATE = re.compile(
 )
 
 
+# What follows is a clause, which is not complete before "and" without a verb: "because cocoa and oil became dearer".
+_BECAUSE = re.compile(r"because(?! of\b)|so that\b|when\b|while\b|which\b|who\b|whose\b", re.IGNORECASE)
+
+
 def _is_inside(text: str, start: int, *, closed: bool = False) -> bool:
     """Whether a text ends within a clause that is part of another one, after ``start``, or within a comparison.
 
@@ -169,7 +173,7 @@ def _is_inside(text: str, start: int, *, closed: bool = False) -> bool:
     if found is None:
         return False
     after = text[found.end() :].strip()
-    if found[0].lower() == "than" or _PERSONAL.match(after):
+    if found[0].lower() == "than" or _PERSONAL.match(after) or _BECAUSE.match(text, found.start()):
         return True
     return next(finite_verbs(after, subject_before=True), None) is not None
 
@@ -183,6 +187,8 @@ def _is_clause(text: str, *, strong: bool = False) -> bool:
     subject = text[: verb[0]].strip()
     bare = _WHOLE_FRAME.sub("", subject, count=1)
     if not strong and (_OPENS_PHRASE.match(text) or is_infinitive(text) or re.search(r",|\band\b", bare)):
+        return False
+    if ";" in subject:  # "… on 14 and 15 November; places can be booked": another clause begins within
         return False
     return len(subject.split()) <= _LONGEST_SUBJECT and _names_something(subject)
 
@@ -290,7 +296,7 @@ def _relative(match: re.Match[str], main: str, rest: str) -> str:
     """A relative clause as a sentence; empty if it cannot be made into one."""
     noun = _noun_after_verb(main)
     if match["where"]:
-        return rest if _is_clause(rest) else ""
+        return _there(rest, main)
     if not noun or noun.lower().startswith("not "):
         return ""
     if match["whose"]:
@@ -300,6 +306,23 @@ def _relative(match: re.Match[str], main: str, rest: str) -> str:
         return ""
     owner = _NOUN_BREAK.split(noun, maxsplit=1)[0].strip() if match["who"] else _last_noun(noun)
     return f"{owner} {rest}" if re.search(r"[^\W\d_]{2}", owner) and " and " not in owner else ""
+
+
+_PLACE = re.compile(
+    r"\b(?P<by>in|at|on|to|into|near|round|around|below|above|beside|behind|outside|inside|under|along|off)\s+"
+    r"(?P<noun>[^\d\W](?:(?!\b(?:in|at|on|to|into)\b)[^,;:])*)\Z"
+)
+_OF_A_PERSON = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
+
+
+def _there(clause: str, main: str) -> str:
+    """The clause after "where", with the place; empty where the place, or who does what there, is not plain."""
+    place = _PLACE.search(main)
+    if place is None or not _is_clause(clause) or _OF_A_PERSON.search(clause):
+        return ""
+    by = "in" if place["by"] in ("to", "into") else place["by"]
+    alone = _with_subject(clause, main)
+    return f"{alone} {by} {place['noun']}" if alone else ""
 
 
 _NOUN_BREAK = re.compile(

@@ -43,7 +43,7 @@ def passages_read(memory: Iterable[Recalled], steps: Iterable[PastStep]) -> tupl
 def _new_calls(task: StepTask, passages: tuple[Passage, ...], answer: Answer) -> Iterator[ToolCall]:
     """Calls not made so far: the claim with each tool, then its open words with names found, then its entities."""
     made = {(step.action.name, step.action.input) for step in task.steps if step.action}
-    made |= {(item.passage.tool, item.passage.query) for item in task.memory}
+    made |= {(item.passage.tool, str(given)) for item in task.memory for given in item.arguments.values()}
     titles = list(dict.fromkeys(passage.title for passage in passages if passage.title))[:2]
     for reason, query in _queries(task, answer):
         for tool in task.tools:

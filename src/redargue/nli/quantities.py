@@ -126,6 +126,7 @@ _UNITS: dict[str, dict[str, float]] = {
         "cl|centilitre|centilitres": 0.01,
         "dl|decilitre|decilitres": 0.1,
         "l|litre|litres|liter|liters": 1.0,
+        "Ml|ML|megalitre|megalitres|megaliter|megaliters": 1e6,
         "hl|hectolitre|hectolitres": 100.0,
         "m³|m3|cubic metre|cubic metres|cubic meter|cubic meters": 1000.0,
         "km³|cubic kilometre|cubic kilometres": 1e12,
@@ -555,6 +556,8 @@ def _bounded(value: Quantity, lead: str) -> Quantity:
         sign = ">="
     elif lead.startswith("or "):
         sign = "<="
+    elif lead == "over" and value.dimension == "time":
+        sign = ">="  # "over three years" may also mean "during"
     size = value.low
     lowest = 0.0 if size >= 0 else -math.inf  # nothing counts below zero but what is below zero itself
     match sign:

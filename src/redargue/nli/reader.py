@@ -27,15 +27,16 @@ from redargue.nli.aggregation import (
     SourceScore,
     Weights,
     aggregation_features,
+    by_coverage,
+    by_nearness,
     conflict,
     first_of_sources,
     max_score,
     probabilities,
     source_scores,
-    strength,
     with_parts,
 )
-from redargue.nli.alignment import counts_something_else, parsed
+from redargue.nli.alignment import counts_something_else, coverage, parsed
 from redargue.nli.consistency import check_consistency, only_framed
 from redargue.nli.facts import is_of_another
 from redargue.nli.quantities import in_units_of
@@ -44,6 +45,7 @@ from redargue.retrieval.corpus.documents import headings_in, sentence_starts
 
 SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
+NUMBERS = 0.3  # of nearness, for a sentence with all numbers of the claim
 SHOWN = 0.5  # strength above which a text shows a side: without one there is nothing to quote
 RELEVANT = 0.5  # probability that a sentence decides the claim either way
 _DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
@@ -86,6 +88,7 @@ class ScoredSpan:
         relevance: the probability that the text decides the claim at all, in [0, 1].
         before: as in :class:`Candidate`.
         careful: whether the large model read it, which need not be told what is far.
+        coverage: share of the claim's words and values that the text has, in [0, 1].
     """
 
     cited: tuple[SourcedSentence, ...]
@@ -95,10 +98,14 @@ class ScoredSpan:
     relevance: float = 0.0
     before: SourcedSentence | None = None
     careful: bool = False
+    coverage: float = 1.0
 
     def strength(self, meaning: Meaning) -> float:
         probability = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
-        return probability if self.careful else strength(probability, self.nearness)
+        if self.careful:
+            return probability
+        probability = by_nearness(probability, self.nearness)
+        return by_coverage(probability, self.coverage) if meaning is Meaning.REFUTED else probability
 
     @property
     def scores(self) -> SourceScore:
@@ -380,8 +387,11 @@ class Reader:
         spans = []
         for i, candidate in enumerate(candidates):
             judgement, relevance = judged.get(i, (_UNREAD, 0.0))
+            had = coverage(parsed(claim), parsed(candidate.text))
             spans.append(
-                ScoredSpan(candidate.cited, nearness[i], judgement, candidate.kind, relevance, candidate.before)
+                ScoredSpan(
+                    candidate.cited, nearness[i], judgement, candidate.kind, relevance, candidate.before, coverage=had
+                )
             )
         return tuple(spans)
 
@@ -395,8 +405,19 @@ class Reader:
         order = list(range(len(texts)))
         if len(texts) > 1:
             nearness = self._nearness(claim, texts)
-            order.sort(key=lambda i: -nearness[i])
+            order.sort(key=lambda i: -nearness[i] - numbers_had(claim, texts[i]))
         return texts, order[:SENTENCES]
+
+
+def numbers_had(claim: str, text: str) -> float:
+    """How much nearer a text is for the numbers of the claim that it has: the rows of a table differ in little else."""
+    numbers = _numbers(claim)
+    return NUMBERS * len(numbers & _numbers(text)) / len(numbers) if numbers else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\d+(?:[.,]\d+)*", text))
 
 
 def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:

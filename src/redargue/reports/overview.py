@@ -361,6 +361,8 @@ def _confidence_of_run(run: SingleRun) -> str:
             text += f", of {len(confidences)} of {counted(len(run.verdicts), 'claim')}"
     elif all(verdict.unchecked for verdict in run.verdicts.values()):
         text = "none, as no claim was checked"
+    elif any(verdict.confidence is not None for verdict in run.verdicts.values()):
+        text = "none, as no claim was decided"
     else:
         text = "not calibrated for this method and model"
     threshold = run.manifest.threshold

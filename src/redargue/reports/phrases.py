@@ -38,12 +38,12 @@ def label_of(verdict: Verdict | None) -> str:
 
 
 def confidence_text(verdict: Verdict) -> str:
-    """The confidence in a label; empty where the claim was not checked."""
+    """The confidence in a label; empty where the claim was not checked, or has none to show."""
     if verdict.unchecked or verdict.error:
         return ""
     if verdict.confidence is None:
         return "confidence not calibrated"
-    return f"confidence {rounded_down(verdict.confidence):.2f}"
+    return "" if verdict.shown_confidence is None else f"confidence {verdict.shown_confidence:.2f}"
 
 
 def file_of(source: Source) -> str:

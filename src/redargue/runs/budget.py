@@ -198,7 +198,7 @@ class Account:
         self._budget = budget or Budget()
         self._each = Cost(calls=int(charge == "call"), searches=int(charge == "search"))
         self.requests = self.prompt_tokens = self.completion_tokens = self.cached_tokens = 0
-        self.usd = 0.0
+        self.usd, self.unknown = 0.0, Cost()  # reserved for requests whose cost stayed unknown
 
     @asynccontextmanager
     async def request(self, *, tokens: int = 0, usd: float = 0.0) -> AsyncIterator[Receipt]:
@@ -215,8 +215,9 @@ class Account:
             self.cached_tokens += receipt.cached_tokens
             self.usd += receipt.usd
             tokens = receipt.prompt_tokens + receipt.completion_tokens
-            actual = bound._replace(tokens=tokens, usd=receipt.usd)
-            self._budget.settle(bound, actual if receipt.known else bound)
+            actual = bound._replace(tokens=tokens, usd=receipt.usd) if receipt.known else bound
+            self.unknown = self.unknown if receipt.known else self.unknown.plus(bound)
+            self._budget.settle(bound, actual)
 
 
 # Prices of models and searches: a shipped table, and a user-supplied one whose entries win.
@@ -354,9 +355,10 @@ def cost_of_event(event: Event, is_online: Callable[[str], bool]) -> Cost:
     """What a budget counts; ``is_online`` says of a tool's name whether its searches count."""
     if isinstance(event, CallFinished | CallFailed):
         calls = event.requests if event.charge == "call" else 0
-        return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
+        tokens = event.prompt_tokens + event.completion_tokens + event.unknown_tokens
+        return Cost(calls, tokens, event.usd + event.unknown_usd)
     if isinstance(event, EvidenceFound | EvidenceMissing):
-        return Cost(usd=event.usd, searches=event.requests if is_online(event.tool) else 0)
+        return Cost(usd=event.usd + event.unknown_usd, searches=event.requests if is_online(event.tool) else 0)
     return Cost()
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
 
@@ -27,6 +28,7 @@ from redargue.events import (
     CallFailed,
     CallFinished,
     ClaimEnded,
+    ClaimStarted,
     Event,
     EvidenceFound,
     EvidenceMissing,
@@ -34,7 +36,17 @@ from redargue.events import (
     EvidenceRemembered,
     head_of,
 )
-from redargue.files import home, lock, make_folder, open_own, open_to_read, open_to_write, replacing, require_own
+from redargue.files import (
+    Closable,
+    home,
+    locked,
+    make_folder,
+    open_own,
+    open_to_read,
+    open_to_write,
+    replacing,
+    require_own,
+)
 from redargue.net.secrets import Secrets
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.verdicts import Verdict
@@ -53,19 +65,13 @@ def new_run_folder() -> Path:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    held = _lock(folder)
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(folder / ".lock", wait=False))
+        except BlockingIOError:
+            what = f"another process is writing to {str(folder)!r}"
+            raise RecordError(what, hint="wait for it, or choose another folder") from None
         yield
-    finally:
-        os.close(held)
-
-
-def _lock(folder: Path) -> int:
-    try:
-        return lock(folder / ".lock", wait=False)
-    except BlockingIOError:
-        what = f"another process is writing to {str(folder)!r}"
-        raise RecordError(what, hint="wait for it, or choose another folder") from None
 
 
 class CallRecord(Protocol):
@@ -84,12 +90,13 @@ class CallRecord(Protocol):
     def write(self, event: Event) -> None: ...
 
 
-class Record:
+class Record(Closable):
     """A run folder, open for writing (``record``: starts or resumes a run) or read-only (``replay``).
 
     Args:
         folder: the run folder; created if it does not exist.
         manifest: has to equal that of a run which the folder already contains. None to read only.
+        count: called with each recorded event.
 
     Raises:
         RecordError: the folder contains another run, is in use, is damaged, or (replay) contains no run.
@@ -102,15 +109,17 @@ class Record:
         *,
         mode: RecordMode = "record",
         secrets: Secrets | None = None,
+        count: Callable[[Event], object] = lambda event: None,
     ) -> None:
         self.folder = folder = Path(folder)
-        self._secrets = secrets or Secrets()
+        self._secrets, self._count = secrets or Secrets(), count
         self.mode: RecordMode = "replay" if manifest is None else mode
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Ended] = {}
         # events of unfinished claims, which are emitted again
         self._logged: dict[int, Counter[str]] = {}
+        self._held = ExitStack()  # the folder's lock
         if manifest is None or mode == "replay":
             self.manifest = load_manifest(folder)
             self._load()
@@ -120,7 +129,7 @@ class Record:
             if (folder / "run.json").exists():
                 # its answers would count as this user's
                 require_own((folder / "run.json").stat(), folder)
-            self._lock = _lock(self.folder)
+            self._held.enter_context(writing(folder))
         except OSError as error:
             raise RecordError(
                 f"{str(folder)!r} cannot be a run folder: {error.strerror}",
@@ -129,7 +138,7 @@ class Record:
         try:
             self._begin_or_resume(manifest)
         except BaseException as error:
-            os.close(self._lock)
+            self._held.close()
             if isinstance(error, OSError):
                 raise self._unwritable(error) from error
             raise
@@ -150,16 +159,6 @@ class Record:
     def id(self) -> str:
         """The run's name, which stays the same when its folder is moved."""
         return self.manifest.run or self.folder.name
-
-    def finished(self) -> Iterator[Verdict]:
-        return (self._read(ended) for ended in self._ended.values() if ended.fine)
-
-    def unfinished(self, item: int) -> Iterator[Paid | CallFailed]:
-        """What was paid for a claim without a verdict."""
-        ended = self._ended.get(item)
-        if ended is None or not ended.fine:
-            yield from self._paid.get(item, {}).values()
-            yield from self._failed.get(item, ())
 
     def finished_items(self) -> frozenset[int]:
         return frozenset(item for item, ended in self._ended.items() if ended.fine)
@@ -223,13 +222,7 @@ class Record:
         if self.mode == "record" and not self._log.closed:
             with suppress(OSError):  # of a line that could not be written, as was said
                 self._log.close()
-            os.close(self._lock)
-
-    def __enter__(self) -> Record:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+            self._held.close()
 
     def _compare(self, manifest: RunManifest) -> None:
         if difference := self.manifest.differing(manifest):
@@ -242,6 +235,7 @@ class Record:
 
     def _load(self) -> None:
         for offset, event in _events(self.folder):
+            self._count(event)
             if isinstance(event, Paid):
                 self._paid.setdefault(event.item, {})[event.key] = event
             elif isinstance(event, CallFailed):
@@ -312,28 +306,30 @@ def read_events(folder: Path) -> Iterator[Event]:
 def last_attempts(folder: Path) -> Iterator[Event]:
     """As :func:`read_events`, without failed calls that were made again: they cost something, and decided nothing.
 
-    An unreadable reply that the last attempt used again is part of it.
+    An unreadable reply that the last attempt used again is part of it. The events of a claim come together.
     """
-    starts, calls = _last_lines(folder / "events.jsonl")
-    for number, _, event in _numbered_events(folder, starts):
-        if isinstance(event, CallFailed):
-            earlier = number < starts.get(event.item, 0) and event.error.type != "BadReply"
-            if earlier or number < calls[event.item, event.key]:
-                continue
-        yield event
+    unfinished: defaultdict[int, list[Event]] = defaultdict(list)
+    for event in read_events(folder):
+        events = unfinished[event.item]
+        if isinstance(event, CallFinished | CallFailed):
+            events[:] = (each for each in events if not isinstance(each, CallFailed) or each.key != event.key)
+        elif isinstance(event, ClaimStarted):
+            events[:] = (each for each in events if not isinstance(each, CallFailed) or each.error.type == "BadReply")
+        events.append(event)
+        if isinstance(event, ClaimEnded):
+            yield from unfinished.pop(event.item)
+    yield from chain.from_iterable(unfinished.values())
 
 
 def _events(folder: Path) -> Iterator[tuple[int, Event]]:
-    starts, _ = _last_lines(folder / "events.jsonl")
-    return ((offset, event) for _, offset, event in _numbered_events(folder, starts))
-
-
-def _numbered_events(folder: Path, starts: Mapping[int, int]) -> Iterator[tuple[int, int, Event]]:
-    """The events with their lines' numbers, from 1, and offsets in bytes."""
+    """The events with the offsets of their lines in bytes."""
     path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return
     with _log_of(path) as log:
+        heads = ((number, head_of(line)) for number, line in enumerate(log, 1))
+        starts = {head.item: number for number, head in heads if head and head.kind == "claim_started"}
+        log.seek(0)
         for number, line in enumerate(log, 1):
             if not line.endswith(b"\n"):
                 return
@@ -345,29 +341,8 @@ def _numbered_events(folder: Path, starts: Mapping[int, int]) -> Iterator[tuple[
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
             if isinstance(event, Paid | CallFailed) or number >= starts.get(event.item, 0):
-                yield number, offset, event
+                yield offset, event
             offset += len(line)
-
-
-def _last_lines(path: Path) -> tuple[dict[int, int], dict[tuple[int, str], int]]:
-    """The numbers of the lines on which the last attempts at claims begin, and of the last line about each failed call.
-
-    A failed call is known by its claim and key, and may have succeeded since.
-    """
-    starts: dict[int, int] = {}
-    failures: dict[tuple[int, str], int] = {}
-    if not path.exists():
-        return starts, failures
-    with _log_of(path) as log:
-        for number, head in enumerate(map(head_of, log), 1):
-            if head is None:
-                continue
-            call = head.item, head.key
-            if head.kind == "claim_started":
-                starts[head.item] = number
-            elif head.kind == "call_failed" or (head.kind == "call_finished" and call in failures):
-                failures[call] = number
-    return starts, failures
 
 
 def _log_of(path: Path) -> BinaryIO:

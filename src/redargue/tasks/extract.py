@@ -114,7 +114,7 @@ class Triplet(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _accept_variants(cls, value: Any) -> Any:
-        """Names in any case, a list of three or four, "attribute" and "attributions" (``M23``)."""
+        """Names in any case, a list of three or four, "attribute" and "attributions" (``M23``); others are ignored."""
         if _is_row(value):
             value = dict(zip(cls.model_fields, value, strict=False))
         if not isinstance(value, Mapping):
@@ -122,7 +122,7 @@ class Triplet(Frozen):
         fields = {str(name).strip().lower(): field for name, field in value.items()}
         for name in ("attribute", "attribution", "attributions"):
             fields.setdefault("attributes", fields.pop(name, None))
-        return {name: _as_text(field) for name, field in fields.items() if field is not None}
+        return {name: _as_text(fields[name]) for name in cls.model_fields if fields.get(name) is not None}
 
     @property
     def line(self) -> str:
@@ -156,9 +156,7 @@ class Decomposition(Frozen):
         triplets = _first(fields, "triplets", "triplet", "knowledge_triplets", "knowledge_triplet")
         topics = _first(fields, "topics", "topic", "topical_keywords")
         if triplets is None and "subject" in fields:
-            triplets = dict(fields)
-            for name in ("topic", "topics"):
-                triplets.pop(name, None)
+            triplets = fields
         single = isinstance(triplets, Mapping) or _is_row(triplets, of_texts=True)
         return {"triplets": [triplets] if single else triplets or (), "topics": topics or ()}
 

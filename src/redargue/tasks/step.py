@@ -185,13 +185,11 @@ _FINISH = "finish"  # what models call the answer where they have to name a tool
 
 def _as_words(name: str, part: Any) -> Any:
     """A field of a step as text; quotations are a list."""
-    if name == "quotes":
+    if name == "quotes" or isinstance(part, str):
         return part
     if part is None:
         return ""
-    if isinstance(part, bool):
-        return str(part)
-    return _in_json(part) if isinstance(part, Mapping) else part
+    return str(part) if isinstance(part, bool) else _in_json(part)
 
 
 def _in_json(value: Any) -> str:

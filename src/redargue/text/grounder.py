@@ -11,12 +11,13 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Self, Unpack
+from typing import Unpack
 
 from redargue.assembly import RunOptions, for_answers, method_of, read_options
 from redargue.claims import Claim, readable
 from redargue.errors import UsageError
 from redargue.evidence import Passage
+from redargue.files import Closable
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
 from redargue.nli.reader import encoded_texts
@@ -42,7 +43,7 @@ from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
 
 
-class Grounder:
+class Grounder(Closable):
     """Documents to check answers against, as :func:`redargue.ground` does; a context manager.
 
     The documents are cut and encoded once, when it is made. Nothing is recorded, and a budget is that of all answers.
@@ -152,12 +153,6 @@ class Grounder:
             self._embedder.release(self._held)
         self._held = ()
         self._verifier.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 async def check_sentence(

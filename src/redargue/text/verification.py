@@ -120,8 +120,6 @@ async def prepare(
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
         if known:
             first.budget.recall(cost_of(known.usage, goes_online))
-        else:
-            first.count_unfinished([0])
         run = extraction_run(first, {**spec.models, **models})
         async with first.transport:
             extraction = known.extraction if known else await _extracted(text, run, first.method.settings.profile)

@@ -285,7 +285,7 @@ def test_confidences_are_read_as_shares_or_percentages(given: Any, read: float |
     assert judgement("tie", given).confidence == read
 
 
-@pytest.mark.parametrize("given", ["very", -0.1, 101, float("nan")])
+@pytest.mark.parametrize("given", ["very", -0.1, 101, float("nan"), True])
 def test_what_is_no_confidence_is_refused(given: Any) -> None:
     with pytest.raises(ValueError):
         judgement("tie", given)

@@ -29,7 +29,9 @@ from redargue.runs.record import Record
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.score import CompareTexts, RateTexts, Similarities
-from support.debates import CLAIM, CLOCK
+from redargue.verifier import Verifier
+from support.debates import CLAIM, CLOCK, ShelfTool
+from support.loopback import Loopback
 from support.manifests import MANIFEST
 
 pytestmark = pytest.mark.anyio
@@ -170,6 +172,24 @@ async def test_the_record_gives_back_how_sure_the_model_was(tmp_path: Path) -> N
     with Record(tmp_path / "run", MANIFEST) as record:
         again = await Agent("a", Run(Sure({}), clock=CLOCK, record=record)).ask(ASK)
     assert again == first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("measure", "measured"), [("agreement", False), ("entropy", True), ("token-sar", True)])
+async def test_log_probabilities_are_requested_where_they_are_the_measure(
+    measure: str, measured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    settings = {"uncertainty": measure, "speaking": "twice", "analysed_sentences": 1, "max_rounds": 2}
+    evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    with Loopback() as server:
+        model: dict[str, Any] = {"model": "one", "base_url": f"{server.url}/v1", "response_format": "schema"}
+        with Verifier(method="dual-position", settings=settings, evidence=evidence, **model) as verifier:
+            verdict = await verifier.verify(CLAIM)
+        bodies = [request.fields for request in server.requests if request.route == "chat"]
+    assert verdict.error is None
+    assert {body.get("logprobs", False) for body in bodies} == {measured}
+    assert any(body.get("n") for body in bodies) is not measured
 
 
 def test_a_chat_reply_keeps_its_tokens_where_all_have_log_probabilities() -> None:

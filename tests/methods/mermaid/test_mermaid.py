@@ -106,6 +106,24 @@ async def test_a_text_goes_to_the_first_required_parameter_and_an_object_to_the_
     assert article.calls == [{"title": "Cape Ansel"}, {"title": "Cape Ansel", "language": "de"}]
 
 
+@pytest.mark.parametrize(
+    ("schema", "written", "arguments"),
+    [
+        ({"properties": {"limit": {"type": "integer"}}, "required": ["limit"]}, "5", {"limit": 5}),
+        ({"properties": {"limit": {"type": "integer"}}}, "five", {"limit": "five"}),
+        ({"properties": {"year": {"type": "string"}}}, "1871", {"year": "1871"}),
+        ({"properties": {"title": True}}, "Ansel", {"title": "Ansel"}),
+        ({"type": "object"}, "", {}),
+    ],
+)
+async def test_a_text_is_read_as_the_parameters_schema_says(
+    schema: dict[str, Any], written: str, arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Article, "parameters", schema)
+    _, _, article = await verify(act("get_article", written), say_label)
+    assert article.calls == [arguments]
+
+
 async def test_the_same_call_is_not_made_twice_and_the_agent_is_told() -> None:
     seen: list[NextStep] = []
 
@@ -179,13 +197,16 @@ async def test_a_first_step_that_is_the_last_may_search() -> None:
     assert performed(run)[-1] == "ForceAnswer"
 
 
-async def test_a_forced_answer_that_cannot_be_read_is_no_label() -> None:
+@pytest.mark.parametrize(("missing", "label"), [("none", None), ("true", "SUPPORTS")])
+async def test_a_forced_answer_that_cannot_be_read_is_a_missing_one(missing: str, label: str | None) -> None:
     def silent(task: Any, call: Any) -> Any:
         raise BadReply("no label", raw="who knows")
 
-    verdict, _, _ = await verify(lambda task: act("corpus", f"q {task.step}"), ForceAnswer=silent, max_steps=2)
-    assert verdict.label is None
-    assert verdict.decided_by == "forced"
+    def searching(task: NextStep) -> Step:
+        return act("corpus", f"q {task.step}")
+
+    verdict, _, _ = await verify(searching, ForceAnswer=silent, non_answer=missing, max_steps=2)
+    assert (verdict.label, verdict.decided_by) == (label, "forced")
 
 
 async def test_the_released_program_says_true_where_nothing_was_answered() -> None:  # MM-1

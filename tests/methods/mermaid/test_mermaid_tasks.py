@@ -15,7 +15,7 @@ from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.tasks.answer import Answer
 from redargue.tasks.extract import Decomposition, Triplet
-from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall, label_in, label_words
+from redargue.tasks.step import ActionTool, PastStep, Step, StepReply, ToolCall, label_in, label_words
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)
 TOOL = ActionTool(
@@ -38,6 +38,7 @@ LIT = {"subject": "The lighthouse", "relation": "was lit in", "object": "1871"}
         {"triplets": ["The lighthouse", "was lit in", "1871"], "topic": "history"},
         {**LIT, "topic": "history"},
         {"triplets": [{"Subject": "The lighthouse", "Relation": "was lit in", "Object": 1871}], "topics": ["history"]},
+        {"triplets": [{**LIT, "type": "event", "confidence": 0.9}], "topics": ["history"]},
         {"triplets": [{**LIT, "attributions": None}], "topics": ["history"], "claim": CLAIM.text},
     ],
 )
@@ -92,6 +93,11 @@ def test_an_input_may_be_an_object_under_any_of_its_names(name: str) -> None:
     step = read(STEP, {"thought": "t", "action": {"name": "search", name: {"title": "Ansel", "limit": 3}}})
     assert step.action is not None
     assert json.loads(step.action.input) == {"title": "Ansel", "limit": 3}
+
+
+@pytest.mark.parametrize(("given", "text"), [(1871, "1871"), (["a", "b"], '["a", "b"]'), (True, "True"), (None, "")])
+def test_an_input_may_be_any_json(given: Any, text: str) -> None:
+    assert StepReply.model_validate({"tool": "search", "input": given}).input == text
 
 
 @pytest.mark.parametrize(

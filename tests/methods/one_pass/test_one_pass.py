@@ -313,6 +313,20 @@ async def test_claims_whose_reading_cannot_be_read_are_read_by_a_single_reader(t
     assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
 
 
+async def test_a_claim_whose_label_cannot_be_read_is_alone_read_by_a_single_reader(tmp_path: Path) -> None:
+    labels = "SUPPORTS", "PERHAPS", "SUPPORTS"
+
+    def read(task: ReadClaims, call: object) -> Answers:
+        said = enumerate(zip(task.claims, labels, strict=True), 1)
+        readings = (reading(number, label, claim.text) for number, (claim, label) in said)
+        return task.from_reply(ClaimReadings(readings=tuple(readings)))
+
+    report, asked, _ = await grounded(read, sentences=3, folder=tmp_path / "run")
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS", "REFUTES", "SUPPORTS"]
+    assert (asked["ReadClaims"], asked["DoubtClaims"], asked["AnswerClaim"]) == (1, 0, 1)
+    assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
+
+
 async def test_where_the_second_reading_cannot_be_read_what_it_was_for_is_read_by_a_single_reader() -> None:
     first = quoting(lamp_2=answer("REFUTES", LAMPS[1]))
     report, asked, _ = await grounded(first, doubt=unreadable, sentences=3)
@@ -355,8 +369,8 @@ async def test_a_grounder_reads_each_answer_at_once() -> None:
     assert report.usage.calls == 2
 
 
-def reading(number: int, label: str = "SUPPORTS") -> ClaimReading:
-    return ClaimReading(claim=number, document=1, quotes=("as written",), comparison="It says so.", label=label)
+def reading(number: int, label: str = "SUPPORTS", quote: str = "as written") -> ClaimReading:
+    return ClaimReading(claim=number, document=1, quotes=(quote,), comparison="It says so.", label=label)
 
 
 SAID = {"claim": 1, "document": 1, "quotes": [QUOTE], "comparison": "As written.", "label": "SUPPORTS"}
@@ -374,12 +388,14 @@ SAID = {"claim": 1, "document": 1, "quotes": [QUOTE], "comparison": "As written.
 def test_odd_forms_of_a_reading_are_read(changes: dict[str, Any]) -> None:
     task = ReadClaims(claims=(CLAIM,), passages=(Passage(text=TEXT),))
     (read,) = task.from_reply(ClaimReadings.model_validate({"readings": [SAID | changes]})).answers
+    assert read
     assert (read.label, read.quotes) == ("SUPPORTS", (QUOTE,))
 
 
 def test_a_reading_needs_only_a_number_and_a_label() -> None:
     task = ReadClaims(claims=(CLAIM,), passages=(Passage(text=TEXT),))
     (read,) = task.from_reply(ClaimReadings.model_validate({"readings": [{"claim": 1, "label": OPEN}]})).answers
+    assert read
     assert (read.label, read.quotes) == (OPEN, ())
 
 
@@ -389,7 +405,7 @@ def test_a_reading_needs_only_a_number_and_a_label() -> None:
         ((reading(1),), r"claims 1 to 2 needs one reading, not \[1\]"),
         ((reading(1), reading(1)), r"not \[1, 1\]"),
         ((reading(1), reading(3)), r"not \[1, 3\]"),
-        ((reading(1), reading(2, "PERHAPS")), "claim 2: 'PERHAPS' is not one of the labels SUPPORTS, REFUTES"),
+        ((reading(1, "MAYBE"), reading(2, "PERHAPS")), "claim 1: 'MAYBE' is not one of the labels SUPPORTS, REFUTES"),
     ],
 )
 def test_a_reply_without_one_reading_a_claim_is_refused(readings: tuple[ClaimReading, ...], why: str) -> None:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from redargue.cli.corpus import corpus_app
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
+from redargue.retrieval.corpus.ingest import moment
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
 from redargue.sanitize import printable
 
@@ -99,9 +100,10 @@ def test_a_corpus_that_is_being_filled_is_not_searched(folder: Path, tmp_path: P
     store = tmp_path / "filling.db"
     run("add", folder, "--store", store)
     with closing(sqlite3.connect(store)) as database, database:
-        database.execute("INSERT OR REPLACE INTO meta VALUES ('adding', '2999-01-01T00:00:00')")
-    with pytest.raises(StoreUnavailable, match="not complete"):
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('adding', ?)", (moment(),))
+    with pytest.raises(StoreUnavailable, match="not complete") as refused:
         run("search", "tower", "--store", store)
+    assert refused.value.exit_code == 5
 
 
 def test_listing_and_removing(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -372,6 +373,14 @@ def test_a_folder_is_read_in_order_without_hidden_files_and_link_loops(tmp_path:
     (error,) = [each for each in found if isinstance(each, UnreadableFile)]
     assert error.where == str(folder / "d.txt")
     assert "No such file" in error.what
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_file_whose_name_is_not_utf_8_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "bl\udce4tter.txt").write_text("Leaves are green.")
+    (found,) = read_documents(tmp_path)
+    assert isinstance(found, UnreadableFile)
+    assert (found.what, found.hint) == ("its name is not UTF-8", "rename it")
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

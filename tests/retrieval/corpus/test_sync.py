@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -209,6 +211,46 @@ def test_a_version_is_not_replaced_and_a_missing_one_is_named(folder: Path, stor
     assert "'one'" in caught.value.hint
     with pytest.raises(UsageError, match="has no versions"):
         run("save", "one", "--store", "milvus:http://localhost:19530")
+
+
+def test_the_hint_about_what_is_no_folder_says_how_a_file_is_added(folder: Path, store: Path) -> None:
+    file = next(path for path in folder.iterdir() if path.is_file())
+    with pytest.raises(UsageError, match=f"redargue corpus add {file}"):
+        run("sync", file, "--store", store)
+
+
+def test_of_two_who_save_under_one_name_at_the_same_time_the_second_is_refused(
+    folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("sync", folder, "--store", store)
+    copied, second = SqliteCorpus.copy_to, list[Future[str]]()
+
+    def copy(corpus: SqliteCorpus, to: sqlite3.Connection) -> None:
+        if not second:
+            second.append(pool.submit(save, store, "one"))
+            wait(second, timeout=0.2)
+        copied(corpus, to)
+
+    monkeypatch.setattr(SqliteCorpus, "copy_to", copy)
+    with ThreadPoolExecutor() as pool:
+        save(store, "one")
+    with pytest.raises(UsageError, match="there is a version 'one'"):
+        second[0].result()
+    assert [each.name for each in versions(store)] == ["one"]
+
+
+def test_a_copy_for_which_the_disk_has_no_room_is_removed(
+    folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("sync", folder, "--store", store)
+
+    def fail(corpus: SqliteCorpus, to: sqlite3.Connection) -> None:
+        raise StoreUnavailable("no space left", full=True)
+
+    monkeypatch.setattr(SqliteCorpus, "copy_to", fail)
+    with pytest.raises(StoreUnavailable):
+        save(store, "one")
+    assert [path.name for path in (store.parent / f"{store.name}.versions").iterdir()] == [".lock"]
 
 
 def test_a_corpus_to_which_documents_are_being_added_is_not_saved(folder: Path, store: Path) -> None:

@@ -26,7 +26,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
 from redargue.registry import install
 from redargue.retrieval import mcp as mcp_servers
-from redargue.retrieval.mcp import McpServer, transports
+from redargue.retrieval.mcp import InProcess, McpServer, transports
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
 from redargue.retrieval.tools import Observation, Search, Sources
 from redargue.runs.budget import Account, Budget
@@ -337,26 +337,40 @@ async def test_what_cannot_be_a_server_is_refused(
         servers(given, sources(), environment)
 
 
+def test_a_schema_whose_parts_are_null_has_none_of_them() -> None:
+    schema = {"type": "object", "properties": None, "required": None}
+    listed: Any = SimpleNamespace(name="now", description=None, input_schema=schema)
+    assert McpTool(McpServer("clock", InProcess(None)), listed).parameters == {"type": "object"}
+
+
+class Named:
+    """A server whose tools have these names."""
+
+    secrets = Secrets()
+    target = SimpleNamespace(place="here")
+
+    def __init__(self, name: str, *tools: str) -> None:
+        self.name, self._tools = name, tools
+
+    async def __aenter__(self) -> None: ...
+    async def __aexit__(self, *_: object) -> None: ...
+    async def about(self) -> str:
+        return ""
+
+    async def ask(self, *_: object, **__: object) -> SimpleNamespace:
+        tools = [SimpleNamespace(name=name, description="", input_schema={}) for name in self._tools]
+        return SimpleNamespace(tools=tools, next_cursor=None)
+
+
 async def test_a_tool_that_would_take_the_place_of_another_servers_is_refused() -> None:
-    class Named:
-        secrets = Secrets()
-        target = SimpleNamespace(place="here")
-
-        def __init__(self, name: str, *tools: str) -> None:
-            self.name, self._tools = name, tools
-
-        async def __aenter__(self) -> None: ...
-        async def __aexit__(self, *_: object) -> None: ...
-        async def about(self) -> str:
-            return ""
-
-        async def ask(self, *_: object, **__: object) -> SimpleNamespace:
-            tools = [SimpleNamespace(name=name, description="", input_schema={}) for name in self._tools]
-            return SimpleNamespace(tools=tools, next_cursor=None)
-
     hostile: Any = [Named("good", "wiki_search"), Named("bad", "wiki search")]
     with pytest.raises(UsageError, match="two MCP tools are called 'wiki_search'"):
         await list_tools(hostile)
+
+
+async def test_a_tool_with_the_name_of_one_of_redargues_own_takes_its_servers_name() -> None:
+    server: Any = Named("desk", "corpus", "memory_lookup", "read")
+    assert list(await list_tools([server])) == ["desk_corpus", "desk_memory_lookup", "read"]
 
 
 async def test_two_servers_of_one_name_are_refused() -> None:

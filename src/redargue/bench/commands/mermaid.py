@@ -31,7 +31,7 @@ from redargue.events import ClaimStarted, Decomposed
 from redargue.evidence import Omission, Passage, Recalled
 from redargue.files import make_folder
 from redargue.inputs.rows import Row, rows
-from redargue.memory import Finding, Recall, RememberResult
+from redargue.memory import Finding, Recall
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
 from redargue.retrieval.tools import Search
 from redargue.runs.record import Clock, read_events
@@ -62,9 +62,8 @@ def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]
         if isinstance(event, ClaimStarted):
             claims[event.item] = event.claim.text
         elif isinstance(event, Decomposed):
-            for fields in map(dict, event.triplets):
-                text = " | ".join(filter(None, fields.values()))
-                triplets.append(AuditedTriplet(claim=claims[event.item], triplet=text))
+            claim = claims[event.item]
+            triplets += [AuditedTriplet(claim=claim, triplet=triplet.line) for triplet in event.triplets]
     if not triplets:
         hint = "name a run of mermaid, which decomposes its claims"
         raise UsageError(f"{str(run)!r} contains no triplets", hint=hint)
@@ -323,8 +322,8 @@ class RecordedMemory:
         )
         return Recall(items=tuple(items))
 
-    async def remember(self, findings: Sequence[Finding], **_: Any) -> RememberResult:
-        return RememberResult(dropped={Omission.FROZEN: len(findings)})
+    async def remember(self, findings: Sequence[Finding], **_: Any) -> dict[Omission, int]:
+        return {Omission.FROZEN: len(findings)}
 
 
 class Imported(NamedTuple):

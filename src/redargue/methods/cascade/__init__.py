@@ -18,7 +18,7 @@ from redargue.events import StageEnded
 from redargue.evidence import Passage, Side, distinct_passages
 from redargue.memory import MemorySettings
 from redargue.methods.agent import Agent
-from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
+from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure, rounds_setting
 from redargue.methods.cascade.fit import Fit, Threshold, Thresholds
 from redargue.methods.setting_types import Facts, LocalFile, SettingsOf, Word
 from redargue.methods.verdict_parts import distinct, side_of, why_unsettled
@@ -36,7 +36,6 @@ Stage = Literal["reader", "single-reader", "debate"]
 READER, SINGLE_READER, DEBATE = "reader", "single-reader", "debate"
 STAGES: tuple[Stage, ...] = ("reader", "single-reader", "debate")
 _Debate = Literal["tool-mad", "mermaid", "dual-position"]
-_ROUNDS: dict[str, str] = {"tool-mad": "rounds", "mermaid": "max_steps", "dual-position": "max_rounds"}
 NEVER = "never"
 USUAL_RISK = 0.05
 _SAYS = {"profile", "tools", "top_k", "more", "debate_settings", "rounds", "one_sided", "settle_open", "min_sources"}
@@ -190,9 +189,7 @@ class CascadeSettings(SearchSettings):
         if self.debate != "dual-position":
             given["top_k"] = self.top_k
         if self.rounds is not None:
-            given[_ROUNDS[self.debate]] = self.rounds
-        if self.debate == "dual-position" and self.rounds == 1:
-            given["min_rounds"] = 1
+            given[rounds_setting(self.debate)] = self.rounds
         return configure(self.debate, self.profile, {**given, **self.debate_settings})
 
     @property

@@ -51,7 +51,7 @@ from redargue.methods.setting_types import Word
 from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.answer import Argument
 from redargue.tasks.base import AnyTask, Out, Task, lines
-from redargue.tasks.score import CompareTexts
+from redargue.tasks.score import CompareTexts, RateTexts
 from redargue.tasks.sections import by_document, document_key, document_numbers
 from redargue.verdicts import Verdict
 
@@ -68,7 +68,7 @@ class DualPositionSettings(MethodSettings):
         analysts: off: nobody checks the style of the text (Table 6).
         analysed_sentences: the least number of sentences, with the context's, of a claim whose style is checked.
         rebutters: off: the teams hand in summaries only (``D19``).
-        summarisers: off: the rebuttal is the team's statement (Table 6).
+        summarisers: off: its members' texts are the team's statement, the rebuttal first (Table 6).
         snippets: documents per claim, over both teams' queries, of which each gets a fourth, rounded up (``D12``).
         selected: passages of a team per round, nearest to the opponent's last statement (``D13``).
         uncertainty: how members' uncertainty is measured (``D6``): by the disagreement of samples, as in the paper, by
@@ -77,7 +77,8 @@ class DualPositionSettings(MethodSettings):
         samples: of each member's text, if they are compared.
         referees: factual, logical, rhetorical, or any name, which says what counts most for that referee.
         rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).
-        min_rounds: before the debate may end; 0 is one referee's opinion of the claim alone (``D9``).
+        min_rounds: before the debate may end (1 where ``max_rounds`` is); 0 is one referee's opinion of the claim alone
+            (``D9``).
         consensus: share of confidence behind the winner that ends the debate (``D8``).
         stop: by consensus alone, or also, and before ``min_rounds``, once nothing is left to settle: a team concedes to
             the winner, both teams concede, or neither adds a quotation to those of earlier rounds.
@@ -114,6 +115,12 @@ class DualPositionSettings(MethodSettings):
     transition: _Transition = "true-skeptic"
     tied: Literal["not-factual", "not-enough"] = "not-factual"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fewer_rounds(cls, values: Any) -> Any:
+        """A debate of at most one round may end after it."""
+        return {"min_rounds": 1, **values} if values.get("max_rounds") == 1 else values
+
     @model_validator(mode="after")
     def _rounds_fit(self) -> Self:
         if self.min_rounds > self.max_rounds:
@@ -130,6 +137,11 @@ class DualPositionSettings(MethodSettings):
     def speaks_once(self) -> bool:
         """Whether one call writes a team's rebuttal and statement."""
         return self.speaking == "once" and self.rebutters and self.summarisers
+
+    @property
+    def reads_logprobs(self) -> bool:
+        """Whether members' uncertainty is measured by log probabilities, which the backend then has to request."""
+        return self.uncertainty in ("entropy", "token-sar")
 
     def opener(self, winner: Vote) -> Position | None:
         """Who opens the round after a vote; None: both teams speak concurrently."""
@@ -183,9 +195,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.numbers: dict[str, int] = {}  # of both teams' documents, by document; the paper's have none
         self.speeches: list[Speech] = []
         self.reason = ""
-        return await self.debate()
-
-    async def debate(self) -> Verdict:
         preparations = (prepare(position) for position in STANCES for prepare in (self.gather, self.analyse))
         await gather_or_cancel(preparations)
         if self.settings.profile == "hardened":
@@ -317,7 +326,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             return statement
         texts: dict[str, Statement] = {}
         if self.settings.rebutters:
-            texts["rebutter"] = await self.rebut(round_, self.task(Rebut, **asked))
+            rebuttal = Statement(*await self.measured(position, "rebutter", self.task(Rebut, **asked), round_))
+            self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=rebuttal.argument.text))
+            texts["rebutter"] = rebuttal
         if position in self.analyses:
             texts["analyst"] = self.analyses[position]
         if passages:
@@ -328,12 +339,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """The passage's lines, each as a quotation with its title, after the number of its document."""
         mark = "".join(f"[{number}] " for number in self.numbers_of((passage,)))
         return "\n".join(mark + cited(line, passage.title) for line in passage.text.splitlines() if line.strip())
-
-    async def rebut(self, round_: int, task: Rebut) -> Statement:
-        position = task.position
-        rebuttal = Statement(*await self.measured(position, "rebutter", task, round_))
-        self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=rebuttal.argument.text))
-        return rebuttal
 
     async def summarise(self, round_: int, position: Position, texts: Mapping[str, Statement]) -> TeamStatement:
         """The team's statement; without a summariser its members' texts as they are, rebuttal first."""
@@ -385,7 +390,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     async def judge(self, round_: int, referee: str) -> Judgement | BadReply:
         name = referee_name(referee)
         emphasis = EMPHASES.get(referee, f"You are the {referee} referee: what is {referee} counts most.")
-        shown = {"speeches": tuple(self.speeches), "passages": () if self.speeches else self.gathered()}
+        gathered = distinct_passages(chain.from_iterable(self.records.values()))
+        shown = {"speeches": tuple(self.speeches), "passages": () if self.speeches else gathered}
         asked = {"referee": referee, "emphasis": emphasis, **shown}
         try:
             judgement = await self.ask(self.agents[name], JudgeTeams, round_=round_, **asked)
@@ -396,10 +402,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         vote, sure, reason = judgement.effective_vote, judgement.effective_confidence, judgement.reason
         self.run.emit(Refereed(agent=name, round=round_, vote=vote, confidence=sure, reason=reason, scores=scores))
         return judgement
-
-    def gathered(self) -> tuple[Passage, ...]:
-        """Both teams' documents, each once."""
-        return distinct_passages(chain.from_iterable(self.records.values()))
 
     def conclude(self, rounds: int, voted: DebateOutcome) -> Verdict:
         """The winning team's label; a tie, which the verdict names, is not factual or not enough evidence (``D3``)."""
@@ -456,6 +458,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             SummariseTeam: settings.summarisers and not settings.speaks_once,
             SpeakForTeam: settings.speaks_once,
             CompareTexts: (settings.summarisers and settings.uncertainty != "off") or settings.gatherers,
+            RateTexts: settings.uncertainty == "token-sar",
             JudgeTeams: True,
         }
         return tuple(task for task, wanted in needed.items() if wanted)

@@ -77,6 +77,8 @@ class Judgement(Frozen):
             if found[2]:
                 return float(found[1]) / 100
             value = float(found[1])
+        if isinstance(value, bool):
+            raise ValueError(f"{value} is no number from 0 to 1")
         if _is_number(value):
             if 1 < value <= 10:
                 raise ValueError(f"{value:g} is not from 0 to 1: 0 is the worst, 1 the best")

@@ -7,6 +7,7 @@ Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M24`` resolve what the paper le
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -45,7 +46,8 @@ class MermaidSettings(MethodSettings):
         repeat_calls: whether a call that was answered may be made again, as in Algorithm 1; one that failed always may.
         max_steps: T_max, steps before the answer is forced (``M9``).
         force_answer: whether an answer is asked for after the last step; the released program does not.
-        memory: off (Table 3), on, or frozen: read and never written to (proxy memory).
+        memory: off (Table 3), on, or frozen: read and never written to (proxy memory); on where one of the following
+            settings is given.
         memory_lookup: whether the executor may also look up entities in the memory as a tool (``M21``).
         recall_by: evidence under the same entities (the paper's), near in meaning to the claim, or either.
         recall_items: most pieces of evidence recalled (``M7``).
@@ -85,6 +87,8 @@ class MermaidSettings(MethodSettings):
         )
 
 
+_OF_MEMORY = frozenset("memory_lookup recall_by recall_items recall_characters keep_misses guard".split())
+_NO_TEXT = ("integer", "number", "boolean", "array")  # types of parameters in JSON schemas
 NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."
 
 
@@ -208,15 +212,11 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             return False
         why = self.why_not_yet(step.answer, step.quotes, passages)
         if why:
-            note = sent_back(self.word(step.answer), why, can_search=can_search)
+            words = {label: word for word, label in label_words(self.claim.labels).items()}
+            note = sent_back(words.get(str(step.answer), str(step.answer)), why, can_search=can_search)
             self.report(number, thought=step.thought, problem=note)
             self.steps.append(PastStep(thought=step.thought, note=note))
         return bool(why)
-
-    def word(self, label: str | None) -> str:
-        """What the executor answers where it means a label."""
-        words = label_words(self.claim.labels).items()
-        return next((word for word, named in words if named == label), str(label))
 
     async def act(self, number: int, step: Step) -> None:
         """Makes the step's call, unless its answer is in the history already."""
@@ -224,7 +224,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         assert call is not None
         arguments = self.arguments(call)
         key = call.name, json.dumps(arguments, sort_keys=True)
-        problem = self.repetition(key)
+        earlier = None if self.settings.repeat_calls else self.answered_in.get(key)
+        problem = f"This call was made in step {earlier}; its answer is there." if earlier else ""
         taken = {"tool": call.name, "arguments": arguments, "reason": call.reason}
         self.report(number, thought=step.thought, **taken, problem=problem)
         observed = Observation(why=problem)
@@ -234,47 +235,49 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         if not observed.is_error:
             self.answered_in.setdefault(key, number)
         outcome = {"note": problem} if problem else {"problem": observed.why}
-        past = PastStep(thought=step.thought, action=call, passages=observed.passages, **outcome)
-        self.steps.append(past)
+        self.steps.append(PastStep(thought=step.thought, action=call, passages=observed.passages, **outcome))
         for further in step.unmade:
             self.report(number, tool=further.name, arguments=self.arguments(further), problem=NOT_MADE)
             self.steps.append(PastStep(action=further, note=NOT_MADE))
-
-    def repetition(self, key: tuple[str, str]) -> str:
-        """Why a call is not made; empty where it is."""
-        step = None if self.settings.repeat_calls else self.answered_in.get(key)
-        return "" if step is None else f"This call was made in step {step}; its answer is there."
 
     def report(self, number: int, **step: Any) -> None:
         self.run.emit(Stepped(agent=EXECUTOR, round=number, **step))
 
     def arguments(self, call: ToolCall) -> dict[str, object]:
-        """The agent's JSON object, or its text as the tool's first required parameter (``M2``)."""
+        """The agent's JSON object, or its text as the tool's first required parameter (``M2``).
+
+        The text is read as JSON where that parameter is no text, such as a number; a tool without parameters gets none.
+        """
         try:
             written = json.loads(call.input)
         except ValueError:
-            written = None
+            written = call.input
         if isinstance(written, dict):
             return written
         tool = self.run.actions.get(call.name)
-        schema = tool.parameters if tool else {}
-        names = [*schema.get("required", ()), *schema.get("properties", ()), "query"]
-        return {names[0]: call.input}
+        schema: Mapping[str, Any] = tool.parameters if tool else {"required": ["query"]}
+        properties = schema.get("properties", {})
+        first = next(iter((*schema.get("required", ()), *properties)), None)
+        if first is None:
+            return {}
+        described = properties.get(first)
+        kind = described.get("type") if isinstance(described, Mapping) else None
+        return {str(first): written if kind in _NO_TEXT else call.input}
 
     async def force_answer(self) -> Verdict:
+        unanswered = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
+        missing, last = Step(answer=unanswered), self.settings.max_steps
         if not self.settings.force_answer:
-            label = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
-            return self.conclude(self.settings.max_steps, Step(answer=label))
-        executor, after = self.agents[EXECUTOR], self.settings.max_steps + 1
+            return self.conclude(last, missing)
         try:
-            answer = await self.ask(executor, ForceAnswer, round_=after, **self.state())
+            answer = await self.ask(self.agents[EXECUTOR], ForceAnswer, round_=last + 1, **self.state())
         except BadReply as error:
-            self.run.emit(Judged(text=error.raw, label=None))
-            return self.conclude(self.settings.max_steps, Step(), decided_by="forced")
+            self.run.emit(Judged(text=error.raw, label=unanswered))
+            return self.conclude(last, missing, decided_by="forced")
         self.run.emit(Judged(text=answer.text, label=answer.label, **answer.noted))
         given = {"quotes": answer.quotes, "confidence": answer.confidence, **answer.noted}
         step = Step(thought=answer.text, answer=answer.label, **given)
-        return self.conclude(self.settings.max_steps, step, decided_by="forced")
+        return self.conclude(last, step, decided_by="forced")
 
     def state(self) -> dict[str, object]:
         history = {"background": self.background, "memory": self.memory, "steps": tuple(self.steps)}
@@ -296,6 +299,11 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             rounds=steps,
             noted=step,
         )
+
+    @classmethod
+    def defaults_for(cls, backend: str, given: Collection[str]) -> Mapping[str, Any]:
+        """A memory where one of its settings is given, also in a profile that has none."""
+        return {"memory": "on"} if "memory" not in given and not _OF_MEMORY.isdisjoint(given) else {}
 
     @classmethod
     def roles_for(cls, settings: MermaidSettings) -> Roles:
@@ -320,7 +328,6 @@ def one_relation(claim: str) -> Decomposition | None:
 def _findings(tool: str, arguments: dict[str, object], observed: Observation) -> list[Finding]:
     if tool == LOOKUP or observed.is_error:
         return []
-    if not observed.passages:
-        miss = Passage(text="", tool=tool, query=json.dumps(arguments, sort_keys=True, ensure_ascii=False))
-        return [Finding(passage=miss, arguments=arguments, status="empty")]
-    return [Finding(passage=passage, arguments=arguments) for passage in observed.passages]
+    miss = Passage(text="", tool=tool, query=json.dumps(arguments, sort_keys=True, ensure_ascii=False))
+    status: Any = "ok" if observed.passages else "empty"
+    return [Finding(passage=each, arguments=arguments, status=status) for each in observed.passages or (miss,)]

@@ -20,7 +20,6 @@ from redargue.tasks.step import (
     LastStepReply,
     PastStep,
     SimpleStepReply,
-    Step,
     StepTask,
     bounded,
     label_alone,
@@ -172,14 +171,12 @@ def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], pr
     return "\n".join(parts)
 
 
+perform.register(NextStep, next_step)
+
+
 @perform.register
 def _decompose(task: DecomposeClaim, backend: EmbeddedBackend) -> Decomposition:
     return decompose(task.claim.text)
-
-
-@perform.register
-def _next_step(task: NextStep, backend: EmbeddedBackend) -> Step:
-    return next_step(task, backend)
 
 
 @perform.register

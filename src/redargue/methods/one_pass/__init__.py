@@ -67,9 +67,9 @@ class ClaimReadings(Frozen):
 
 
 class Answers(Frozen):
-    """An answer to each claim, in order."""
+    """An answer to each claim, in order; None where the label of its reading is not one of the claim's."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[Answer | None, ...]
 
 
 class ReadClaims(Task[Answers]):
@@ -101,20 +101,22 @@ class ReadClaims(Task[Answers]):
         return ClaimReadings
 
     def from_reply(self, reply: Frozen) -> Answers:
-        """Raises a ValueError unless each claim has one reading, with one of its labels."""
+        """Raises a ValueError unless each claim has one reading, and any of them one of the labels."""
         assert isinstance(reply, ClaimReadings)
         numbers = sorted(reading.claim for reading in reply.readings)
         if numbers != list(range(1, len(self.claims) + 1)):
             raise ValueError(f"each of the claims 1 to {len(self.claims)} needs one reading, not {numbers}")
         ordered = sorted(reply.readings, key=lambda reading: reading.claim)
-        return Answers(answers=tuple(map(self._answer, ordered)))
+        answers = tuple(map(self._answer, ordered))
+        if not any(answers):
+            known = ", ".join(self.claims[0].labels.names)
+            raise ValueError(f"claim 1: {ordered[0].label[:60]!r} is not one of the labels {known}")
+        return Answers(answers=answers)
 
-    def _answer(self, reading: ClaimReading) -> Answer:
-        labels = self.claims[0].labels
-        label = labels.single(reading.label)
+    def _answer(self, reading: ClaimReading) -> Answer | None:
+        label = self.claims[0].labels.single(reading.label)
         if label is None:
-            known = ", ".join(labels.names)
-            raise ValueError(f"claim {reading.claim}: {reading.label[:60]!r} is not one of the labels {known}")
+            return None
         given = tuple(text for quote in reading.quotes if (text := quote.strip()))
         quotes = with_quoted_reasons(given, (reading.comparison,), self.passages)
         text = lines(*(f'"{quote}"' for quote in quotes), reading.comparison.strip(), f"**{label}**")
@@ -275,7 +277,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
 
 class _Reading(NamedTuple):
-    """An answer about a claim, None where the reply could not be read; what was found, and what it may quote."""
+    """An answer about a claim, None where it could not be read; what was found, and what it may quote."""
 
     answer: Answer | None
     found: tuple[Passage, ...]
@@ -344,7 +346,7 @@ class _Readers(NamedTuple):
             task = kind(claims=tuple(claims), passages=shown, profile=self.settings.profile)
             stopped = None
             try:
-                answers: Sequence[Answer | None] = (await reader.perform(task, round_=1)).answers
+                answers = (await reader.perform(task, round_=1)).answers
             except (BadReply, BudgetReached, ProviderError, ReplayMiss) as error:
                 if self.alone and not isinstance(error, BadReply):
                     raise

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from threading import Lock
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Passage, cut_ends
+from redargue.files import Closable
 from redargue.nli.session import Embedder, Floats, shared
 from redargue.registry import Registry, a_function
 from redargue.retrieval.corpus.documents import SIZE, Document, batches
@@ -131,7 +132,7 @@ class Encoder(Protocol):
         ...
 
 
-class Corpus(ABC):
+class Corpus(Closable):
     """Documents that can be searched; a context manager that threads can use concurrently."""
 
     def __init__(self, embedder: Encoder | None) -> None:
@@ -163,7 +164,7 @@ class Corpus(ABC):
                 progress(total)
         return total
 
-    def require_complete(self) -> None:  # noqa: B027
+    def require_complete(self) -> None:
         """Raises StoreUnavailable while documents are being added, if the store can tell: searches would miss some."""
 
     @abstractmethod
@@ -214,15 +215,6 @@ class Corpus(ABC):
     @abstractmethod
     def keyword_hits(self, query: str, k: int) -> Hits:
         """Yields an excerpt of each document by words, best first; consumed until there are ``k`` passages."""
-
-    @abstractmethod
-    def close(self) -> None: ...
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def _validated(query: str, k: int) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from redargue.claims import Frozen
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError
-from redargue.files import NO_ROOM, home, lock, make_folder, make_private
+from redargue.files import NO_ROOM, home, locked, make_folder, make_private
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus import Added, Corpus, Encoder, Entry, stores
 from redargue.retrieval.corpus.documents import Document
@@ -88,7 +88,10 @@ def open_starter() -> Corpus:
     store = home() / f"starter-{hashlib.sha256(content).hexdigest()[:12]}.db"
     if not store.exists():
         try:
-            _index_starter(store)
+            make_folder(store.parent)
+            with locked(store.with_suffix(".lock"), wait=True):
+                if not store.exists():
+                    _write_starter(store)
         except OSError as error:
             what = f"the starter corpus cannot be written to {str(store.parent)!r}: {error.strerror or error}"
             hint = "make room, or set REDARGUE_HOME to a folder that can be written"
@@ -96,16 +99,6 @@ def open_starter() -> Corpus:
                 raise StoreUnavailable(what, full=True, hint=hint) from error
             raise UsageError(what, hint=hint) from error
     return open_corpus(store)
-
-
-def _index_starter(store: Path) -> None:
-    make_folder(store.parent)
-    waited = lock(store.with_suffix(".lock"), wait=True)
-    try:
-        if not store.exists():
-            _write_starter(store)
-    finally:
-        os.close(waited)
 
 
 def _write_starter(store: Path) -> None:
@@ -148,7 +141,8 @@ def sync_folder(
     corpus has documents of it, or has an id that a document from elsewhere has.
     """
     if not folder.is_dir():
-        hint = f"to remove its documents: redargue corpus rm {folder}, with the same --store"
+        what, command = ("add", "add") if folder.exists() else ("remove", "rm")
+        hint = f"to {what} its documents: redargue corpus {command} {folder}, with the same --store"
         raise UsageError(f"no folder {str(folder)!r}", hint=hint)
     root = Path(os.path.abspath(folder))
     known = {entry.id: entry.path for entry in corpus.documents()}
@@ -221,19 +215,23 @@ class CorpusVersion(Frozen):
 def save(store: Path, name: str) -> str:
     """Copies a corpus while it may be read; its revision. Raises UsageError if there is none, or the name is taken."""
     path = _path(store, name)
-    if path.exists():
-        raise UsageError(f"there is a version {name!r} of {str(store)!r}", hint="choose another name")
     new = path.with_suffix(".new")
     with SqliteCorpus(store) as corpus:
         corpus.require_complete()
         make_folder(path.parent)
-        new.unlink(missing_ok=True)
-        make_private(new)
-        with closing(sqlite3.connect(new)) as copy:
-            corpus.copy_to(copy)
-        with SqliteCorpus(new) as saved:
-            revision = saved.revision
-    os.replace(new, path)
+        with locked(path.parent / ".lock", wait=True):
+            if path.exists():
+                raise UsageError(f"there is a version {name!r} of {str(store)!r}", hint="choose another name")
+            new.unlink(missing_ok=True)
+            make_private(new)
+            try:
+                with closing(sqlite3.connect(new)) as copy:
+                    corpus.copy_to(copy)
+                with SqliteCorpus(new) as saved:
+                    revision = saved.revision
+                os.replace(new, path)
+            finally:
+                new.unlink(missing_ok=True)
     return revision
 
 

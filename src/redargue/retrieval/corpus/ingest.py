@@ -60,16 +60,14 @@ def moment() -> str:
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def refuse_while_adding(name: str, since: str) -> None:
-    """Raises StoreUnavailable if a store has the mark and was not abandoned; ``since`` is empty without a mark."""
-    if not since:
-        return
-    began = datetime.fromisoformat(since).replace(tzinfo=UTC)
-    if datetime.now(UTC) - began > ABANDONED:
-        return
-    what = f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete"
-    hint = "try again when redargue corpus add has ended; if it was interrupted, run it again"
-    raise StoreUnavailable(what, hint=hint)
+def refuse_while_adding(name: str, marks: Iterable[str]) -> None:
+    """Raises StoreUnavailable if a store has a mark of an addition that was not abandoned."""
+    now, begun = datetime.now(UTC), (datetime.fromisoformat(mark).replace(tzinfo=UTC) for mark in marks)
+    for began in begun:
+        if abs(now - began) <= ABANDONED:  # one that is later was made before the clock was set back
+            what = f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete"
+            hint = "try again when redargue corpus add has ended; if it was interrupted, run it again"
+            raise StoreUnavailable(what, hint=hint)
 
 
 def new_mark() -> str:
@@ -170,10 +168,7 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
     compressed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem).suffix.lower() if compressed else path.suffix.lower()
     try:
-        if path.exists() and not path.is_file():
-            if path.is_dir():
-                os.listdir(path)  # find_files yields a folder only if it cannot be listed; this raises the reason
-            raise UnreadableFile("not a regular file", where=str(path))
+        _require_file(path)
         if suffix == ".jsonl":
             with gzip.open(path) if compressed else path.open("rb") as file:
                 yield from _read_lines(path, iter(lambda: file.readline(LARGEST_DOCUMENT + 1), b""), compressed)
@@ -201,6 +196,15 @@ def read_file(path: Path, *, whole: bool = False) -> Iterator[Document | Unreada
         yield UnreadableFile(f"damaged gzip data: {error}", where=str(path))
     except OSError as error:
         yield UnreadableFile(f"cannot be opened: {error.strerror or error}", where=str(path))
+
+
+def _require_file(path: Path) -> None:
+    if any("\udc80" <= char <= "\udcff" for char in str(path)):  # bytes, as Python has them in a name
+        raise UnreadableFile("its name is not UTF-8", hint="rename it")
+    if path.is_dir():
+        os.listdir(path)  # find_files yields a folder only if it cannot be listed; this raises the reason
+    if path.exists() and not path.is_file():
+        raise UnreadableFile("not a regular file")
 
 
 def read_content(content: bytes, suffix: str) -> dict[str, str]:

@@ -84,8 +84,7 @@ class SqliteCorpus(Corpus):
 
     def require_complete(self) -> None:
         with self._db.read() as db:
-            marks = [since for _, since in db.execute(ADDING)]
-        refuse_while_adding(str(self._db.path), max(marks, default=""))
+            refuse_while_adding(str(self._db.path), [since for _, since in db.execute(ADDING)])
 
     def add_batch(self, batch: list[Document]) -> Added:
         with self._db.read() as db:

@@ -20,10 +20,12 @@ from urllib.parse import urlsplit
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
+from redargue.memory.memory import LOOKUP
 from redargue.retrieval.mcp import InProcess, McpServer, Target
 from redargue.retrieval.mcp.serving import TOOL_SERVERS, build_tool_server
 from redargue.retrieval.mcp.transports import LOOPBACK_HOSTS, TIMEOUT, Command, ServerAddress
 from redargue.retrieval.tools import Search, Sources
+from redargue.retrieval.tools import tools as search_tools
 from redargue.retrieval.tools.online import clean, page_passage, parse_json, storable, web_address
 
 MAX_OBSERVATION = 20_000  # characters
@@ -48,7 +50,9 @@ class McpTool:
         self.own_name: str = listed.name
         self.name = re.sub(r"[^A-Za-z0-9_.-]", "_", name or listed.name)[:MAX_NAME]  # shown, and part of requests
         self.about = storable(hide(listed.description or "")).strip()
-        self.parameters: Mapping[str, Any] = json.loads(hide(json.dumps(listed.input_schema)))
+        schema = json.loads(hide(json.dumps(listed.input_schema)))
+        # Some servers write null for no parameters, or for none that is required.
+        self.parameters: Mapping[str, Any] = {name: value for name, value in schema.items() if value is not None}
         digest = hashlib.sha256(json.dumps([self.about, self.parameters], sort_keys=True).encode()).hexdigest()[:8]
         self.revision = " ".join(filter(None, (server.target.place, by, self.own_name, digest, str(self.max_chars))))
 
@@ -84,7 +88,7 @@ class McpTool:
 
 
 async def list_tools(servers: Sequence[McpServer], prices: Mapping[str, float] | None = None) -> dict[str, McpTool]:
-    """Every tool of the servers, by the name that agents use: its own, or ``SERVER_TOOL`` if several have that name."""
+    """Every tool of the servers, by the name that agents use: its own, or ``SERVER_TOOL`` if another tool has that."""
     twice = [name for name, count in Counter(server.name for server in servers).items() if count > 1]
     if twice:
         raise UsageError(f"two MCP servers are called {twice[0]!r}", where="--mcp", hint="name them: NAME=COMMAND")
@@ -93,7 +97,7 @@ async def list_tools(servers: Sequence[McpServer], prices: Mapping[str, float] |
         async with server:
             by = await server.about()
             listed += [(server, by, tool) for tool in await _listed(server)]
-    count = Counter(tool.name for _, _, tool in listed)
+    count = Counter([*search_tools, LOOKUP, *(tool.name for _, _, tool in listed)])
     tools = {}
     for server, by, tool in listed:
         name = tool.name if count[tool.name] == 1 else f"{server.name}_{tool.name}"

@@ -211,7 +211,7 @@ class MilvusCorpus(MilvusReader):
         self._put_state(self._state().model_copy(update={"adding": since}))
 
     def require_complete(self) -> None:
-        refuse_while_adding(self._name, self._state().adding)
+        refuse_while_adding(self._name, filter(None, [self._state().adding]))
 
     def add_batch(self, batch: list[Document]) -> Added:
         keys = [key_of(document.id) for document in batch]
