@@ -26,9 +26,11 @@ from redargue.backends import Call, Reply
 from redargue.bench.datasets import Example, load
 from redargue.claims import Claim
 from redargue.llm.rendering import Renderer
-from redargue.nli.backend import EmbeddedBackend
+from redargue.methods.one_pass import Answers, ReadClaims
+from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.nli.session import shared
 from redargue.retrieval.tools.corpus import FixedPassages
+from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
 from redargue.tasks.score import CompareTexts
 from redargue.verifier import Verifier
@@ -59,6 +61,13 @@ class Measured(EmbeddedBackend):
             document = passage.document or passage.url or passage.title or passage.sha256
             self.documents[getattr(claim, "text", "")].add(document)
         return await super().perform(task, call)
+
+
+@perform.register
+def _read_claims(task: ReadClaims, backend: EmbeddedBackend) -> Answers:
+    """What a single reader answers to each claim: the small models do not read claims together."""
+    single = (AnswerClaim(claim=claim, passages=task.passages, profile=task.profile) for claim in task.claims)
+    return Answers(answers=tuple(perform(each, backend) for each in single))
 
 
 def main(arguments: list[str]) -> None:

@@ -12,9 +12,10 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import UsageError
-from redargue.estimate import Estimate, estimate
+from redargue.estimate import TOKENS, Estimate, estimate
 from redargue.llm.chat import ChatBackend
 from redargue.methods import Agent, Method
+from redargue.methods.base import configure
 from redargue.methods.dry_run import costs, dry_run
 from redargue.methods.made_up_agents import DISAGREES
 from redargue.net.transport import Service, Transport
@@ -134,6 +135,12 @@ def test_claims_that_are_read_together_cost_no_call_each() -> None:
     assert (alone.likely.calls, alone.high.calls) == (20, 60)
     assert found[20].likely.prompt_tokens == alone.likely.prompt_tokens
     assert found[20].likely.seconds < alone.likely.seconds
+
+
+@pytest.mark.parametrize("method", ["single-reader", "one-pass", "pair", "tool-mad"])
+def test_the_tokens_of_every_task_of_a_default_method_were_measured(method: str) -> None:
+    tasks = configure(method, "hardened", {}).tasks()
+    assert {task.name() for task in tasks if task.charge == "call"} <= TOKENS.keys()
 
 
 def test_price_time_and_calls_grow_with_the_claims_and_an_unknown_price_is_none() -> None:

@@ -39,7 +39,11 @@ TOKENS = {
     "WriteQuery": ((194, 200, 205), (8, 15, 30)),
     "RewriteQuery": ((363, 386, 407), (8, 15, 30)),
     "AnswerClaim": ((1_050, 1_226, 1_351), (60, 130, 250)),
+    "DoubtClaim": ((1_247, 2_054, 2_573), (60, 130, 250)),
+    "ReadClaims": ((1_284, 1_515, 1_685), (60, 130, 250)),
+    "DoubtClaims": ((1_351, 1_437, 1_823), (60, 130, 250)),
     "WriteStatements": ((289, 312, 339), (40, 90, 200)),
+    "ScoreAnswer": ((1_463, 1_546, 1_646), (80, 220, 500)),
     "CheckStatements": ((1_018, 1_105, 1_184), (80, 220, 500)),
     "WriteQuestion": ((300, 316, 337), (15, 25, 40)),
     "WriteQuestions": ((300, 313, 342), (40, 65, 100)),
@@ -280,7 +284,7 @@ def _model(verifier: Verifier, chat: ChatBackend, asked: Asked) -> str:
 def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:
     models = sorted({chat.model, *verifier.spec.models.values(), chat.embedding_model} - {""})
     try:
-        verifier.prices.require(models, sorted(verifier.tools))
+        verifier.prices.require(models, verifier.paid_tools)
     except UsageError as error:
         return f"{error.what}; {error.hint}"
     return ""

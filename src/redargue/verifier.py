@@ -161,10 +161,16 @@ class Verifier(Closable):
         source: Any = self.tools.get(tool) or self.actions.get(tool)
         return goes_online(tool) if source is None else bool(getattr(source, "online", True))
 
+    @property
+    def paid_tools(self) -> list[str]:
+        """The tools whose searches may cost money; one that stays on this machine is free unless it has a price."""
+        known = self.prices.searches
+        return sorted(name for name in {*self.tools, *self.actions} if name in known or self._is_online(name))
+
     def _priced(self) -> bool:
         if isinstance(self.backend, ReplayBackend):
             return self.backend.priced
-        models, searches = sorted(self._paid_models()), sorted({*self.tools, *self.actions})
+        models, searches = sorted(self._paid_models()), self.paid_tools
         if models:
             if self.budget.usd is not None:
                 self.prices.require(models, searches)

@@ -14,23 +14,29 @@ from typing import Any
 import pytest
 
 from redargue.assembly import Parts
-from redargue.bench.compare import Comparison, compare, make_row, read_results
+from redargue.bench.compare import ComparedSystem, Comparison, compare, make_row, read_results
 from redargue.bench.datasets import GoldEvidence, load
 from redargue.bench.harness import Bench, reopen
+from redargue.bench.metrics import MetricValue
 from redargue.bench.reports.publishing import table_latex
 from redargue.bench.reports.tables import print_comparison, results_table
+from redargue.bench.scoring import score
 from redargue.bench.system import System
 from redargue.cli.app import run
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
+from redargue.llm.chat import ChatBackend
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.net.transport import Service, Transport
 from redargue.reports.table import Column, Table, number
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
+from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.runs.record import read_events
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo
+from redargue.verifier import Verifier
 from support.debates import ShelfTool
 
 pytest.importorskip("scipy", reason="needs the extra lab")
@@ -453,6 +459,8 @@ def test_the_command_runs_compares_lists_and_scores_again(
     rescored = ["bench", "rescore", str(folder), "--path", str(file), "--method", FROZEN]
     assert run([*rescored, "--set", "relevance_threshold=-1", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
+    assert run([*rescored[:-1], "mermaid"]) == 2
+    assert "no system 'mermaid' in this bench" in capfd.readouterr().err
     assert reopen(folder, file).examples[0].claim.text == ROWS[0]["claim"]
     assert run(["bench", "compare", str(tmp_path)]) == 2
 
@@ -516,3 +524,23 @@ async def test_triplets_are_drawn_once_and_their_judgements_are_kept(
     assert "3 triplets" in (out := capsys.readouterr().out)
     assert "2 judged; 50.0% right" in out
     assert run(["bench", "triplets", reader, "-o", str(tmp_path / "none.jsonl")]) == 2
+
+
+def test_metrics_have_the_names_of_their_data_sets_and_labels_stay_as_they_are() -> None:
+    row = ComparedSystem(spec="a", slug="a", scores=score([], []), errors=0, said=())
+    names = ("averitec-score-without-wordnet", "hover-score", "f1 NOT_SUPPORTED")
+    official = tuple(MetricValue(name=name, value=1.0, n=1) for name in names)
+    scored = row.model_copy(update={"scores": row.scores.model_copy(update={"official": official})})
+    (shown,) = (t for t in results_table(Comparison(sample={}, claims=(), rows=(scored,))) if "metric" in t.title)
+    titles = [column.title for column in shown.columns[2:]]
+    assert titles == ["AVeriTeC score without WordNet", "HoVer score", "F1 NOT_SUPPORTED"]
+
+
+def test_the_passages_of_a_bench_cost_nothing_so_that_a_models_price_is_known(file: Path) -> None:
+    service = Service(name="model", url="http://127.0.0.1:9", key="k")
+    backend = ChatBackend(Transport(), service, "gpt-4o-mini")
+    passages = load("table", file, options={"mapping": MAPPING}).examples[0].passages
+    evidence = {name: FixedPassages([passages], name=name) for name in ("frozen", "debated")}
+    spec = RunSpec(method="single-reader", budget="0.50usd", settings={"tools": ("frozen", "debated")})
+    with Verifier(spec, parts=Parts(backend=backend, evidence=evidence)) as verifier:
+        assert verifier.priced

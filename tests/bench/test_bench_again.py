@@ -179,6 +179,8 @@ def test_unknown_names_are_told_beside_all_known_ones(
 ) -> None:
     with pytest.raises(UsageError, match=r"'frozn'.*\n.*did you mean 'frozen'.*debated, .*corpus.*wikipedia"):
         System.parse("single-reader:tools=frozn")
+    assert run([*command(file, tmp_path / "b"), "--option", "labels"]) == 2
+    assert "'labels' (--option)\n  → write it like --option with_evidence=true" in capfd.readouterr().err
     assert run([*command(file, tmp_path / "b"), "--option", "labels=true-fals"]) == 2
     err = capfd.readouterr().err
     assert "did you mean 'true-false'" in err

@@ -322,7 +322,13 @@ def test_a_row_that_cannot_be_read_is_skipped_by_name_and_an_empty_answer_is_the
     assert "row 2" in printed.err
     assert "decomposition: " in printed.err
     sample = json.loads(printed.out)["sample"]
-    assert (sample["taken"], sample["rows"], sample["labels"]) == (2, 3, [["true", 1], ["false", 1]])
+    assert (sample["taken"], sample["options"], sample["labels"]) == (
+        2,
+        [["without", "2"]],
+        [["true", 1], ["false", 1]],
+    )
+    assert run(["bench", "compare", str(tmp_path / "out"), "--path", str(file), "--json"]) == 0
+    assert capfd.readouterr().out == printed.out
     ended = [event.verdict.label for event in events_of(tmp_path / "out") if isinstance(event, ClaimEnded)]
     assert ended == ["true", "false"]
     file.write_text(json.dumps([empty]))

@@ -85,6 +85,9 @@ def test_benches_without_a_claim_in_common_are_refused() -> None:
         paired(other, other.rows[0], then, then.rows[0])
     with pytest.raises(UsageError, match="no system 'x'"):
         row_of(first, "x")
+    several = results(("reader", READER), ("model", MODEL))
+    with pytest.raises(UsageError, match=r"2 systems \(--then-method\)\n  → name one of them: reader, model"):
+        row_of(several, where="--then-method")
 
 
 def test_a_cascade_of_two_benches_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

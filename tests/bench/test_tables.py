@@ -112,7 +112,7 @@ def test_papers_that_mean_different_data_by_one_name_have_folders_of_their_own()
 
 def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
     head = 'claims = "c"\nmodel = "m"\n[corpora]\n[sets.a]\ntitle = "A"\ndataset = "fever"\npath = "a"\n'
-    table = head + '[[tables]]\nname = "t"\nlabel = "T"\ntitle = "t"\nsets = ["a"]\nrows = [{name = "r", %s}]\n'
+    table = head + '[tables.t]\nlabel = "T"\ntitle = "t"\nsets = ["a"]\nrows = [{name = "r", %s}]\n'
     assert parse(table % 'paper = ["1"]', "x.toml").tables[0].rows[0].paper == ("1",)
     for row, why in (
         ('paper = ["1", "2"]', "2 figures for 1 columns"),
@@ -438,8 +438,7 @@ path = "short.jsonl"
 options = {mapping = "claim=claim,label=label,evidence=evidence"}
 rag = "frozen"
 search = "frozen-words"
-[[tables]]
-name = "t"
+[tables.t]
 label = "T"
 title = "t"
 sets = ["long", "short"]

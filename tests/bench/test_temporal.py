@@ -51,6 +51,7 @@ def test_later_and_undated_evidence_is_marked_and_counted_against_each_claims_da
     assert re.search(r"^A .* +3 +1 +2 +0 +0 +0$", capfd.readouterr().out, re.MULTILINE)
     assert run(["report", str(tmp_path / "b"), "-f", "md", "-o", str(tmp_path / "b.md")]) == 0
     report = (tmp_path / "b.md").read_text()
+    assert "| Read: in time | Read: later | Read: undated |" in report
     assert "as-of date 2020-06-01" in report
     assert "--as-of 2020-06-01" in report
 

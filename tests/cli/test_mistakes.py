@@ -221,3 +221,9 @@ def test_who_gives_check_the_sources_of_ground_is_led_to_ground(option: str, cap
     assert "redargue ground --answer FILE --as summary --context DOCUMENT" in capfd.readouterr().err
     assert run(["check", "press-release.docx", "--contex", "sources/"]) == 2  # what neither has is as before
     assert "No such option: --contex" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["1.2", "half"])
+def test_a_value_that_an_option_does_not_take_is_quoted(value: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "It opened in 1889.", "--min-supported", value]) == 2
+    assert f"'--min-supported': '{value}': Input should be" in capfd.readouterr().err

@@ -27,7 +27,7 @@ from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
-from redargue.tasks.base import Task, every_task
+from redargue.tasks.base import Profile, Task, every_task
 from redargue.tasks.judge import JudgeDebate, MeanScore
 from redargue.tasks.template import Template
 from redargue.tasks.untrusted import UNTRUSTED
@@ -178,6 +178,12 @@ def test_every_slot_that_a_task_has_is_filled(name: str) -> None:
 def test_slots_in_what_strangers_wrote_are_not_filled() -> None:
     task = examples("hardened")["WriteStatements"].model_copy(update={"question": "{answer}", "answer": "secret"})
     assert Prompts({"WriteStatements": "Q: {question}"}).fill(task) == ("", "Q: <data>{answer}</data>")
+
+
+@pytest.mark.parametrize(("profile", "said"), [("hardened", "Be strict.\nQ"), ("paper", "Q")])
+def test_a_prompt_may_have_lines_for_one_profile(profile: Profile, said: str) -> None:
+    words = Prompts({"WriteStatements": "{hardened?}Be strict.\nQ"})
+    assert words.fill(examples(profile)["WriteStatements"]) == ("", said)
 
 
 def test_braces_of_json_in_a_prompt_are_words() -> None:

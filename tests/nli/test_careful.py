@@ -121,8 +121,8 @@ def test_sentences_of_two_passages_that_decide_together_are_both_quoted() -> Non
 
 def test_of_the_rows_of_a_table_those_with_the_numbers_of_the_claim_are_read() -> None:
     rows = [
-        f"month: 2026-{month:02}; requests: {5000 + 37 * month}; median time to first reply (minutes): {10 + 7 * month};"
-        f" staff on duty: {20 + month}."
+        f"month: 2026-{month:02}; requests: {5000 + 37 * month}; median time to first reply (minutes): {10 + 7 * month}"
+        f"; staff on duty: {20 + month}."
         for month in range(1, 13)
     ]
     model = Scripted(lambda _: NEITHER)

@@ -11,10 +11,10 @@ import pytest
 import redargue
 from redargue.methods.base import methods
 from redargue.tasks.base import PROFILES, Task, every_task
-from redargue.tasks.template import Template
+from redargue.tasks.template import Template, of_profile
 from tasks.test_tasks import examples
 
-TEXTS = sorted(Path(redargue.__file__).parent.glob("**/prompts/*/*.txt"))
+TEXTS = sorted(Path(redargue.__file__).parent.glob("**/prompts/**/*.txt"))
 
 
 def filled(text: str, **values: object) -> str:
@@ -47,6 +47,12 @@ def test_guards_of_joined_lines_apply_to_their_piece() -> None:
     assert filled(text, others=False, documents=True) == "end"
 
 
+def test_a_text_of_both_profiles_has_lines_of_one_alone() -> None:
+    text = "Decide.\n{hardened?}{open?}Or leave it open.\n{hardened!}>>>\n{hardened?}[examples]"
+    assert of_profile(text, hardened=True) == "Decide.\n{open?}Or leave it open.\n[examples]"
+    assert of_profile(text, hardened=False) == "Decide.\n>>>"
+
+
 def test_parts_keep_their_order_and_empty_ones_are_left_out() -> None:
     text = "[instructions]\nDo.\n[input]\n{claim}\n[examples]\n{examples}\n[reply]\n[your answer]"
     assert Template(text).fill({"claim": "C", "examples": ""}) == [
@@ -64,7 +70,7 @@ def test_slots_in_values_and_braces_of_json_are_words() -> None:
 def test_a_shipped_text_belongs_to_a_task(path: Path) -> None:
     methods.load_builtin()
     assert path.stem in {task.name() for task in every_task()}
-    assert path.parent.name in (*PROFILES, "printed")
+    assert path.parent.name in (*PROFILES, "prompts", "printed")
 
 
 @pytest.mark.parametrize("name", sorted(examples("paper")))

@@ -43,7 +43,7 @@ from redargue.bench.statistics import (
     power_analysis,
     seed_agreement,
 )
-from redargue.bench.system import System
+from redargue.bench.system import System, chosen_system
 from redargue.claims import Frozen, Meaning
 from redargue.errors import BudgetReached, RecordError, UsageError
 from redargue.files import open_to_read, replacing
@@ -348,14 +348,10 @@ class Rescored(Frozen):
     saved: float  # share of the second's calls that are not made, in [0, 1]
 
 
-def row_of(comparison: Comparison, spec: str = "") -> ComparedSystem:
+def row_of(comparison: Comparison, spec: str = "", *, where: str = "--method") -> ComparedSystem:
     """A system's row by its spec, or the only one; raises UsageError."""
     rows = {row.spec: row for row in comparison.rows}
-    if not spec and len(rows) == 1:
-        (spec,) = rows
-    if spec not in rows:
-        raise UsageError(f"no system {spec!r} in this bench", hint=f"systems: {', '.join(rows)}")
-    return rows[spec]
+    return rows[chosen_system(spec, list(rows), where=where)]
 
 
 def paired(

@@ -15,6 +15,7 @@ from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import has_no_corpus
 from redargue.retrieval.tools import tools
+from redargue.sanitize import counted
 from redargue.spec import RunSpec
 
 DEBATED = "debated"
@@ -82,6 +83,16 @@ class System(Frozen):
     @property
     def tools(self) -> tuple[str, ...]:
         return configure(self.method, self.profile, self.settings).tools()
+
+
+def chosen_system(spec: str, known: Sequence[str], *, where: str) -> str:
+    """The spec of one of the systems of a bench; if it is empty, that of the only one. Raises UsageError."""
+    if not spec and len(known) == 1:
+        return known[0]
+    if spec not in known:
+        what = f"no system {spec!r} in this bench" if spec else f"this bench has {counted(len(known), 'system')}"
+        raise UsageError(what, where=where, hint=f"name one of them: {', '.join(known)}")
+    return spec
 
 
 def _json_or_text(text: str) -> Any:

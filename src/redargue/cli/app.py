@@ -182,7 +182,7 @@ class Commands(ExtensibleGroup):
     """Reports a connection that its other side closed, which typer takes for a reader of standard output that left.
 
     A question that nobody answers is an error; typer would end with the code of a failed gate. An option of ``ground``
-    that ``check`` is given leads to ``ground``.
+    that ``check`` is given leads to ``ground``, and a wrong value is quoted.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -191,6 +191,10 @@ class Commands(ExtensibleGroup):
         except BrokenPipeError as error:
             what = "the other side closed a connection while this command was sending"
             raise ProviderError(what, hint="run it again; --debug shows where") from error
+        except typer.BadParameter as error:
+            if problems := getattr(error.__cause__, "errors", None):  # pydantic's, whose import takes long
+                error.message = f"{problems()[0]['input']!r}: {error.message}"
+            raise
         except typer.Abort as error:
             if isinstance(error.__context__, KeyboardInterrupt):
                 raise typer.Exit(INTERRUPTED) from error

@@ -168,14 +168,14 @@ def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
         return ()  # opening the run reports what is wrong with it
 
 
-def read_settings(options: list[str]) -> dict[str, object]:
-    """``NAME=VALUE`` pairs; a value that is not JSON is text."""
+def read_settings(options: list[str], *, like: str = "--set rounds=2") -> dict[str, object]:
+    """``NAME=VALUE`` pairs; a value that is not JSON is text. ``like``: the option with an example."""
     settings: dict[str, object] = {}
     for option in options:
         name, sign, value = option.partition("=")
         if not sign or not name:
-            what, hint = f"cannot read the setting {option!r}", "write it like --set rounds=2"
-            raise UsageError(what, where="--set", hint=hint)
+            where, hint = like.partition(" ")[0], f"write it like {like}"
+            raise UsageError(f"cannot read the setting {option!r}", where=where, hint=hint)
         try:
             read = json.loads(value)
         except ValueError:

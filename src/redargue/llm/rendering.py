@@ -30,9 +30,9 @@ from redargue.llm.client import Function, Message, NamedSchema
 from redargue.llm.parsing import is_repeated, material_of, one
 from redargue.registry import did_you_mean
 from redargue.tasks.answer import Answer, LabelledTask, quoted
-from redargue.tasks.base import AnyTask, every_task, json_schema, lines
+from redargue.tasks.base import PROFILES, AnyTask, Profile, every_task, json_schema, lines
 from redargue.tasks.step import Step, StepTask
-from redargue.tasks.template import Template
+from redargue.tasks.template import Template, of_profile
 from redargue.tasks.untrusted import name_fences
 
 
@@ -45,7 +45,7 @@ class Prompts:
         if not self.texts:
             hint = f"tasks: {', '.join(sorted(tasks))}"
             raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=hint)
-        self._templates: dict[str, Template] = {}
+        self._templates: dict[tuple[str, Profile], Template] = {}
         for name, text in self.texts.items():
             if name not in tasks:
                 raise UsageError(
@@ -53,7 +53,9 @@ class Prompts:
                     where=where,
                     hint=f"{did_you_mean(name, sorted(tasks))}; a system message is the part [system] of TASK.txt",
                 )
-            self._templates[name] = _template(text, tasks[name], f"{where}/{name}.txt")
+            for profile in PROFILES:
+                shown = of_profile(text, hardened=profile == "hardened")
+                self._templates[name, profile] = _template(shown, tasks[name], f"{where}/{name}.txt")
         self.sha256 = hashlib.sha256(json.dumps(self.texts).encode()).hexdigest()
 
     @classmethod
@@ -71,7 +73,7 @@ class Prompts:
 
     def fill(self, task: AnyTask) -> tuple[str, str] | None:
         """System and user message for a task; None if there is no prompt for it."""
-        template = self._templates.get(task.name())
+        template = self._templates.get((task.name(), task.profile))
         if template is None:
             return None
         values = task.template_vars().items()

@@ -15,7 +15,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, TypeVar, final, get_origin
@@ -219,9 +218,10 @@ class Method:
 
     @classmethod
     def deviations(cls) -> tuple[Deviation, ...]:
-        """From ``deviations.toml`` beside the method."""
-        package = sys.modules[cls.__module__].__package__ or ""
-        return tuple(row for row in _deviations(package) if row.method == cls.name)
+        """From ``deviations.toml`` beside the method, under headings like ``[cfmad.CFMAD-1]``."""
+        path = files(sys.modules[cls.__module__].__package__ or "") / "deviations.toml"
+        rows = tomllib.loads(path.read_text("utf-8")).get(cls.name, {}) if path.is_file() else {}
+        return tuple(Deviation(id=id_, **row) for id_, row in rows.items())
 
     async def check(self, *args: Any, **keywords: Any) -> Answer | Verdict:
         """Verifies the claim.
@@ -469,17 +469,6 @@ def _methods_with(setting: str) -> str:
 def _parts(text: str) -> list[str]:
     """The items of a list that is written as ``corpus+keywords``."""
     return [item for item in text.split("+") if item]
-
-
-class _Row(Deviation):
-    method: str
-
-
-@cache
-def _deviations(package: str) -> tuple[_Row, ...]:
-    path = files(package) / "deviations.toml"
-    rows = tomllib.loads(path.read_text("utf-8"))["deviation"] if path.is_file() else []
-    return tuple(map(_Row.model_validate, rows))
 
 
 def _tuple(tools: Tools) -> tuple[str, ...]:

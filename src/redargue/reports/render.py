@@ -29,7 +29,8 @@ def render(folder: Path, format_: str = "html", **options: Any) -> str:
     ``options`` are those of :class:`Wanted`.
     """
     if format_ not in _FORMATS:
-        raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(_FORMATS)))
+        known = ("docx", *_FORMATS)  # a Word document is not a text: ``redargue.reports.markdown.run_docx``
+        raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, known))
     wanted = Wanted(format_, **options)
     if format_ == "claimreview" and wanted.signature is None:
         wanted = wanted._replace(signature=read_signature("", "", ""))

@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import hmac
 import json
-import os
 import re
 import secrets
 import time
@@ -24,7 +23,7 @@ from pydantic import Field, TypeAdapter
 
 from redargue.claims import Frozen
 from redargue.errors import BudgetReached, UsageError
-from redargue.files import home, lock, make_folder, open_to_read, replacing
+from redargue.files import home, locked, make_folder, open_to_read, replacing
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.sanitize import counted
@@ -114,11 +113,8 @@ class Keys:
     def _change(self, change: Callable[[tuple[ApiKey, ...]], tuple[ApiKey, ...]]) -> None:
         """Changes the keys while no other thread or process does."""
         make_folder(self._folder)
-        held = lock(self._folder / "keys.lock", wait=True)
-        try:
+        with locked(self._folder / "keys.lock", wait=True):
             write_atomically(self._path, _Stored(keys=change(self.list())).model_dump_json(indent=1) + "\n")
-        finally:
-            os.close(held)
 
     # A browser's EventSource sends no Authorization header, so that a page gets a cookie for its key.
 

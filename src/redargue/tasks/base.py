@@ -22,7 +22,7 @@ from pydantic.config import JsonDict
 
 from redargue.claims import Frozen
 from redargue.evidence import without_retrieval_times
-from redargue.tasks.template import PartName, Template
+from redargue.tasks.template import PartName, Template, of_profile
 from redargue.tasks.untrusted import FENCE, UNTRUSTED, fence_marked, has_marks, strip_marks
 
 Profile = Literal["paper", "hardened"]
@@ -72,8 +72,9 @@ class Task(Frozen, Generic[Out]):
     """A question to a model.
 
     Subclasses add typed inputs as fields. The prompt is a text (:mod:`redargue.tasks.template`): the file
-    ``prompts/PROFILE/NAME.txt`` beside the subclass's module, or the attribute ``prompt``. A profile without a text
-    has that of the other one, and a subclass without a text that of its base. :meth:`template_vars` fills its slots.
+    ``prompts/PROFILE/NAME.txt`` beside the subclass's module, ``prompts/NAME.txt`` for both profiles, or the attribute
+    ``prompt``. A profile without a text has that of the other one, and a subclass without a text that of its base.
+    :meth:`template_vars` fills its slots.
     Text from outside, the claim included, goes through :func:`~redargue.tasks.untrusted.wrap_untrusted`;
     :meth:`rendered` fences it and adds the rule on fences.
 
@@ -279,11 +280,11 @@ def _own_text(kind: type, profile: Profile) -> str:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if not file:
         return ""
-    # another profile's where this one has none
-    for name in sorted(PROFILES, key=lambda name: name != profile):
+    # the profile's own, the text of both, or another profile's where this one has none
+    for name in (profile, "", *PROFILES):
         path = Path(file).parent / "prompts" / name / f"{kind.__name__}.txt"
         if path.is_file():
-            return path.read_text("utf-8")
+            return of_profile(path.read_text("utf-8"), hardened=profile == "hardened")
     return ""
 
 

@@ -5,6 +5,9 @@ beginning of a line keeps the line only if the variable is not empty, ``{name!}`
 the end of a line joins the next one to it; guards of a joined line apply to that piece alone. A line that becomes
 empty because its slots are empty is left out.
 
+Where both profiles have nearly the same text, it is one: a line that begins with ``{hardened?}`` is of the hardened
+profile alone, one with ``{hardened!}`` of the paper's.
+
 ``[system]``, ``[instructions]``, ``[examples]``, ``[reply]`` and ``[input]``, alone on a line, begin a part. A text
 without them is one whole message: its only part is the input.
 
@@ -26,6 +29,16 @@ PartName = Literal["system", "instructions", "examples", "reply", "input"]
 _MARK = re.compile(rf"\[({'|'.join(get_args(PartName))})\]")
 _GUARD = re.compile(r"\{(\w+)([?!])\}")
 _SLOT = re.compile(r"\{(\w+)\}")
+
+
+_PROFILE = re.compile(r"\{hardened([?!])\}")
+
+
+def of_profile(text: str, *, hardened: bool) -> str:
+    """The lines of one profile, of a text that both may have."""
+    lines = ((line, _PROFILE.match(line)) for line in text.split("\n"))
+    kept = (line[mark.end() :] if mark else line for line, mark in lines if not mark or (mark[1] == "?") == hardened)
+    return "\n".join(kept)
 
 
 class _Piece(NamedTuple):

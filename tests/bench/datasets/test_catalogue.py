@@ -84,7 +84,7 @@ def test_an_unknown_data_set_or_option_is_named_with_the_known_ones(samples: Pat
         make("fevr")
     with pytest.raises(UsageError, match=r"'pubmedqa' has no option 'with_evidnce'\n  → did you mean 'with_evidence'"):
         make("pubmedqa", with_evidnce=True)
-    with pytest.raises(UsageError, match="'fire' has no option 'binary'"):
+    with pytest.raises(UsageError, match="'fire' has no option 'binary'\n  → it has no options"):
         make("fire", binary=True)
 
 

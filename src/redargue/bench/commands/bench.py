@@ -168,7 +168,8 @@ def run_bench(
 def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
     """The examples of a sample, and the facts of the sample for the record."""
     named = {"mapping": sample.mapping, "labels": sample.labels}
-    options = read_settings(sample.option or []) | {name: value for name, value in named.items() if value}
+    options = read_settings(sample.option or [], like="--option with_evidence=true")
+    options |= {name: value for name, value in named.items() if value}
     limit, take, half = sample.limit, sample.take, sample.half
     loaded = load(sample.dataset, sample.path, limit=limit, take=take, half=half, seed=sample.seed, options=options)
     facts, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)

@@ -137,7 +137,9 @@ def fit_verdicts(
     found = with_what_was_decided(fit, fit.at_risk(target_error))
     (threshold,) = found.thresholds
     drift = None
-    if feedback is not None and threshold is not None:
+    if feedback is not None and threshold is None:
+        typer.echo("the feedback is not read: no verdict would be decided", err=True)
+    elif feedback is not None and threshold is not None:
         drift = watched(read_judged(feedback, roles), chosen, threshold, target_error)
     if json:
         watched_too = {**found.model_dump(mode="json"), "feedback": drift._asdict()} if drift else {}

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from redargue.assembly import Parts
 from redargue.bench import compare as comparison
 from redargue.bench.commands.bench import show_comparison
-from redargue.bench.datasets import SamplePlan, describe_sample, load
+from redargue.bench.datasets import load
 from redargue.bench.datasets.files import MermaidRuns, labels_of_rows, rows_with_runs
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
@@ -141,7 +141,6 @@ class ObservedCall(NamedTuple):
 class ReleasedRun(NamedTuple):
     """A run from the log."""
 
-    row: int  # number of its row in the file, from 1
     recording: Recording
     calls: tuple[ObservedCall, ...]
     memory: tuple[tuple[str, str], ...]  # recalled items: original query, and text in the log
@@ -175,19 +174,19 @@ def failure_of(text: str) -> Failure:
     return "empty" if answer.get("results") == [] else ""
 
 
-def read_runs(path: Path) -> tuple[list[ReleasedRun], list[UsageError]]:
-    """The runs of a file in order, and an error for each that cannot be read; raises UsageError if none can."""
+def read_runs(path: Path) -> tuple[list[ReleasedRun], dict[int, UsageError]]:
+    """The runs of a file in order, and the errors of rows that cannot be read; raises UsageError if none can."""
     file_rows = tuple(rows(path))
     labels = labels_of_rows(file_rows)
     runs: list[ReleasedRun] = []
-    refused: list[UsageError] = []
+    refused: dict[int, UsageError] = {}
     for row in rows_with_runs(file_rows):
         try:
             runs.append(_run(row, labels))
         except UsageError as error:
-            refused.append(error)
+            refused[row.number] = error
     if not runs:
-        raise refused[0]
+        raise next(iter(refused.values()))
     return runs, refused
 
 
@@ -223,7 +222,7 @@ def _run(row: Row, labels: LabelSet) -> ReleasedRun:
     answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
     prediction = "" if answered else row.optional("prediction")
     recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), final_output=prediction)
-    return ReleasedRun(row.number, recording, tuple(calls), tuple(memory))
+    return ReleasedRun(recording, tuple(calls), tuple(memory))
 
 
 def _parse_call(text: str) -> ObservedCall | None:
@@ -346,9 +345,8 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     if out.exists():
         raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")
     runs, refused = read_runs(path)
-    loaded = load(MermaidRuns.name, path)
-    readable = {run.row for run in runs}
-    examples = tuple(example for example in loaded.examples if example.row in readable)
+    options = {"without": "+".join(map(str, refused))} if refused else {}
+    examples, sample = load(MermaidRuns.name, path, options=options)
     calls = [run.calls for run in runs]
     names = sorted({call.tool for run in runs for call in run.calls})
     parts = Parts(
@@ -362,17 +360,16 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
         make_folder(out.parent)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as temporary:
             folder = Path(temporary) / out.name
-            drawn = describe_sample(MermaidRuns.name, path, SamplePlan(), rows=loaded.sample.rows, taken=examples)
-            sample = drawn.model_dump(mode="json")
             spec = RunSpec(offline=True)
-            bench = Bench(folder, examples, [system], sample=sample, spec=spec, parts=parts)
+            bench = Bench(folder, examples, [system], sample=sample.model_dump(mode="json"), spec=spec, parts=parts)
             asyncio.run(bench.run(system, concurrency=1))
             table = comparison.compare(bench)
             comparison.write_results(table, folder)
             folder.replace(out)
     except OSError as error:
         raise UsageError(f"cannot create {str(out)!r}: {error.strerror}", where="--out") from error
-    return Imported(table, system, sum(1 for _ in rows(path)) - len(loaded.examples), tuple(refused))
+    left_out = sum(1 for _ in rows(path)) - len(runs) - len(refused)
+    return Imported(table, system, left_out, tuple(refused.values()))
 
 
 def _spec(runs: Sequence[ReleasedRun]) -> str:

@@ -17,7 +17,7 @@ from redargue.bench.compare import frontier, paired, read_results, row_of, score
 from redargue.bench.harness import ClaimOutcome, reopen
 from redargue.bench.reports.charts import rescored_pairs
 from redargue.bench.reports.tables import published_table, rescored_table
-from redargue.bench.system import System
+from redargue.bench.system import System, chosen_system
 from redargue.bench.tables import Paper, PublishedTable, find_table, papers
 from redargue.bench.tables.comparison import compare_models, compare_table
 from redargue.bench.tables.runner import Runner, TableChoice
@@ -209,17 +209,17 @@ def rescore(
     if then:
         _rescore_pair(bench, method, then, then_method, json=json)
         return
-    if not path or not method:
-        raise UsageError("--path and --method are missing", hint="or name a second bench: --then DIR")
+    if not path:
+        raise UsageError("--path is missing", hint="or name a second bench: --then DIR")
     opened = reopen(bench, path)
-    system = System.parse(method)
+    system = System.parse(chosen_system(method, [system.spec for system in opened.systems], where="--method"))
     verdicts, lost = asyncio.run(opened.rescore(system, read_settings(setting or [])))
     triples = zip(opened.examples, verdicts, opened.outcomes(system), strict=True)
     rescored_claims = [
         (example, ClaimOutcome(verdict, 0.0), recorded) for example, verdict, recorded in triples if verdict
     ]
     if not rescored_claims:
-        print("no debate could be rescored: all of them need calls that were not recorded")  # noqa: T201
+        typer.echo("no debate could be rescored: all of them need calls that were not recorded", err=True)
         raise typer.Exit(FINISHED_WITH_ERRORS)
     examples, outcomes, recorded_outcomes = zip(*rescored_claims, strict=True)
     scores = score_outcomes(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
@@ -236,7 +236,7 @@ def rescore(
 def _rescore_pair(folder: Path, method: str, then: Path, then_method: str, *, json: bool) -> None:
     """Prints what two recorded systems would have cost and said as a cascade, threshold by threshold."""
     first, second = read_results(folder), read_results(then)
-    first_row, second_row = row_of(first, method), row_of(second, then_method)
+    first_row, second_row = row_of(first, method), row_of(second, then_method, where="--then-method")
     points = frontier(paired(first, first_row, second, second_row))
     if json:
         print_json({"first": first_row.spec, "then": second_row.spec, "points": points})

@@ -286,7 +286,8 @@ def make(name: str, **options: Any) -> Dataset:
     known = {name: type_ for name, type_ in get_type_hints(kind.__init__).items() if name != "return"}
     for option, value in options.items():
         if option not in known:
-            raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, list(known)))
+            hint = did_you_mean(option, list(known)) if known else "it has no options"
+            raise UsageError(f"{name!r} has no option {option!r}", hint=hint)
         options[option] = _checked(f"{name}, {option}", value, known[option])
     return kind(**options)
 

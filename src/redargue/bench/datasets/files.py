@@ -116,6 +116,7 @@ def _passages(row: Row) -> Iterator[Passage]:
 class MermaidRuns(Dataset, name="mermaid-runs"):
     """Reads a JSON list and skips rows without a run; the label set is that of HoVer, SciFact or FIRE's files."""
 
+    without: str | int = ""  # numbers of rows that are skipped too, joined by +: those whose run cannot be read
     about = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
     labels = TRUE_FALSE
     metric = "macro-f1"
@@ -123,7 +124,10 @@ class MermaidRuns(Dataset, name="mermaid-runs"):
     def read(self, path: Path) -> Iterator[Example]:
         all_rows = tuple(rows(path))
         labels = labels_of_rows(all_rows)
+        skipped = str(self.without).split("+")
         for row in rows_with_runs(all_rows):
+            if str(row.number) in skipped:
+                continue
             name = row.key("uid") if "uid" in row.fields else str(row.number)
             yield self.example(row, id=name, claim=row.claim("claim", labels=labels))
 

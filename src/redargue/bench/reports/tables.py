@@ -83,8 +83,15 @@ def _named(figures: Iterable[MetricValue], names: Iterable[str]) -> tuple[Metric
     return tuple(by_name.get(name) for name in names)
 
 
+_NAMES = ("AURC", "AVeriTeC", "F1", "FEVER", "FEVEROUS", "HoVer", "METEOR", "WordNet")
+
+
 def _title(name: str) -> str:
-    return name.replace("-", " ").capitalize().replace(" f1", " F1").replace("Aurc", "AURC")
+    """``averitec-score`` as "AVeriTeC score"; the label after a space is left as it is (``f1 NOT_SUPPORTED``)."""
+    names = {each.lower(): each for each in _NAMES}
+    metric, space, label = name.partition(" ")
+    first, *others = metric.split("-")
+    return " ".join([names.get(first, first.capitalize()), *(names.get(word, word) for word in others)]) + space + label
 
 
 def _outcomes(comparison: Comparison) -> Table:
@@ -144,7 +151,7 @@ def _dates(comparison: Comparison) -> Table:
     return _per_system(
         comparison,
         "Publication dates of the evidence",
-        [number(f"{what} {when}", ",") for what in ("Read:", "Left out:") for when in TIMINGS],
+        [number(f"{what} {when.replace('_', ' ')}", ",") for what in ("Read:", "Left out:") for when in TIMINGS],
         lambda row: [(*row.timing.read, *row.timing.left_out)] if row.timing else [],
         "Passages per search, against the as-of date of each claim.",
     )

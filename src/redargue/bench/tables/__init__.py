@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
-from pydantic import ValidationError, model_validator
+from pydantic import ValidationError, field_validator, model_validator
 
 from redargue.backends import Stability
 from redargue.bench.datasets import Example
@@ -128,7 +128,12 @@ class Paper(Frozen):
     model: str
     corpora: dict[str, SharedCorpus]
     sets: dict[str, TableDataset]
-    tables: tuple[PublishedTable, ...]
+    tables: tuple[PublishedTable, ...]  # in the file by name
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _with_names(cls, tables: Mapping[str, Mapping[str, object]]) -> list[dict[str, object]]:
+        return [{"name": name, **table} for name, table in tables.items()]
 
     @model_validator(mode="after")
     def _check_references(self) -> Self:

@@ -60,12 +60,20 @@ VERIFIER = "verifier"
 class FactualityMethod(Method):
     """A method that ends in a factuality check."""
 
-    def read(self, check: FactualityCheck) -> Answer:
-        """The check's reasoning, with the error and the correction if there are any."""
+    async def rate(self, verifier: Agent, passages: tuple[Passage, ...]) -> Answer:
+        """The check's reasoning, with the error and the correction if there are any; or the reply as it is."""
+        try:
+            check = await self.ask(verifier, CheckFactuality, round_=1, passages=passages)
+        except BadReply as error:
+            return Answer(text=error.raw, label=await self.label_unread(verifier, passages))
         notes = {"Error": check.error, "Correction": check.correction}
         stated = (f"{name}: {text}" for name, text in notes.items() if text and text.strip(" .").lower() != "none")
         text = "\n".join([check.reasoning, *stated])
         return Answer(text=text, label=self.side_label(supported=check.factuality), quotes=check.quotes)
+
+    async def label_unread(self, verifier: Agent, passages: tuple[Passage, ...]) -> str | None:
+        """The label of a check that cannot be read."""
+        return None
 
     def conclude(self, answer: Answer, passages: Sequence[Passage]) -> Verdict:
         self.answered(VERIFIER, answer, round_=1, passages=passages)

@@ -42,7 +42,7 @@ class Nli(Method, name="nli", settings=NliSettings):
     none. Hardened, the passages of a premise that reaches the threshold are quoted whole.
     """
 
-    profiles = {"paper": {"profile": "paper", "support_only": True}, "hardened": {}}
+    profiles = {"paper": {"support_only": True}, "hardened": {}}
     paper = (
         "Wu, Li, Xiao, Liu, Li, Lv: WeCheck: Strong Factual Consistency Checker via Weakly Supervised Learning, 2022,"
         " arXiv 2212.10057"

@@ -96,7 +96,6 @@ class SelfConsistency(SamplingMethod, name="self-consistency", settings=Sampling
     method, so that both cost the same.
     """
 
-    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (
         "Wang, Wei, Schuurmans, Le, Chi, Narang, Chowdhery, Zhou: Self-Consistency Improves Chain of Thought Reasoning"
         " in Language Models, 2022, arXiv 2203.11171"
@@ -135,7 +134,6 @@ class BestOfN(SamplingMethod, name="best-of-n", settings=BestOfNSettings):
     without its debate; with ``like`` or ``calls`` it makes as many calls as another method, three for each answer.
     """
 
-    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (
         "Stiennon, Ouyang, Wu, Ziegler, Lowe, Voss, Radford, Amodei, Christiano: Learning to Summarize from Human"
         " Feedback, 2020, arXiv 2009.01325"

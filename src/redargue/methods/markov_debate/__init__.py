@@ -156,7 +156,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     paper = "Sun et al., Markov chain-based multi-agent debate, 2024, arXiv 2406.03075"
     graph = "queries -> searches -> opinion -> each state: first -> second -> leader"
-    profiles = {"paper": {"profile": "paper"}, "hardened": {"unproven": "not-enough"}}
+    profiles = {"paper": {}, "hardened": {"unproven": "not-enough"}}
     asks = (WriteScepticalQueries, GiveOpinion)
     few_shot = True
 

@@ -143,6 +143,8 @@ class FixedPassages:
     An ``encoder`` ranks by meaning as well as by words. ``whole``: a search returns all passages of the claim.
     """
 
+    online: ClassVar[bool] = False
+
     def __init__(
         self,
         passages: Sequence[Sequence[Passage]],

@@ -154,7 +154,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
     """Two preset stances, each with a critic and a rebuttal, then one judge (2406.11514)."""
 
     profiles = {
-        "paper": {"profile": "paper"},
+        "paper": {},
         "authors": {"profile": "paper", "prompt_for_reply": True, "asks_why_true": True},
         "hardened": {},
     }

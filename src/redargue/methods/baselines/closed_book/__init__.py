@@ -34,6 +34,7 @@ class AnswerClosedBook(LabelledTask):
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     before_label: ClassVar[str] = "first explain why, then output"  # after a label's condition
+    step_by_step: ClassVar[bool] = False
 
     must_answer: bool = False  # offers only labels that decide the claim (FIRE's last prompt accepts nothing else)
 
@@ -45,6 +46,8 @@ class AnswerClosedBook(LabelledTask):
             "label_rules": "\n".join(f"{condition}, {self.before_label} **{name}**." for condition, name in when),
             "free_text": self.claim.labels.free_text,
             "must_answer": self.must_answer,
+            "step_by_step": self.step_by_step,
+            "reasons": "reasoning" in self.answer_fields,
         }
 
     def choice(self) -> dict[str, str]:
@@ -102,6 +105,8 @@ class AnswerZeroShot(AnswerClosedBook):
 class AnswerStepByStep(AnswerClosedBook):
     """Reasons step by step, then the label."""
 
+    step_by_step: ClassVar[bool] = True
+
 
 class ReasonStepByStep(AnswerStepByStep):
     """The reasoning alone: the first of two questions."""
@@ -134,7 +139,6 @@ class NoSearch(ClosedBook, name="no-search", settings=NoSearchSettings):
     would abstain: gold labels that decide nothing are out of reach unless ``must_answer=false``.
     """
 
-    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (
         "Xie, Xing, Wang, Geng, Iqbal, Sahnan, Gurevych, Nakov: FIRE: Fact-checking with Iterative Retrieval and"
         " Verification, 2024, arXiv 2411.00784"
@@ -158,11 +162,7 @@ class SelfCheckMethod(ClosedBook, name="self-check", settings=SelfCheckSettings)
     examples or three.
     """
 
-    profiles = {
-        "paper": {"profile": "paper"},
-        "authors": {"profile": "paper", "unparsed": "true"},
-        "hardened": {},
-    }
+    profiles = {"paper": {}, "authors": {"profile": "paper", "unparsed": "true"}, "hardened": {}}
     paper = (
         "Chern, Chern, Chen, Yuan, Feng, Zhou, He, Neubig, Liu: FacTool: Factuality Detection in Generative AI, 2023,"
         " arXiv 2307.13528"
@@ -190,7 +190,7 @@ class ZeroShot(ClosedBook, name="zero-shot", settings=ClosedBookSettings):
     show it as a model's own row.
     """
 
-    profiles = {"paper": {"profile": "paper", "label_reading": "first_said"}, "hardened": {}}
+    profiles = {"paper": {"label_reading": "first_said"}, "hardened": {}}
     paper = "Kojima, Gu, Reid, Matsuo, Iwasawa: Large Language Models are Zero-Shot Reasoners, 2022, arXiv 2205.11916"
     graph = "answer"
     asks = (AnswerZeroShot,)
@@ -210,10 +210,7 @@ class ZeroShotCot(ClosedBook, name="zero-shot-cot", settings=ZeroShotCotSettings
     reasoning, then for the answer with the reasoning before it.
     """
 
-    profiles = {
-        "paper": {"profile": "paper", "label_reading": "first_said", "extraction": True},
-        "hardened": {},
-    }
+    profiles = {"paper": {"label_reading": "first_said", "extraction": True}, "hardened": {}}
     paper = "Kojima, Gu, Reid, Matsuo, Iwasawa: Large Language Models are Zero-Shot Reasoners, 2022, arXiv 2205.11916"
     graph = "reasoning -> answer"
 

@@ -263,17 +263,11 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         ratings = (await searcher.perform(task, round_=1)).values
         return best(cut, ratings, per_page=settings.per_page, most=settings.per_question)
 
-    async def rate(self, verifier: Agent, evidence: tuple[Passage, ...]) -> Answer:
-        try:
-            return self.read(await self.ask(verifier, CheckFactuality, round_=1, passages=evidence))
-        except BadReply as error:
-            return Answer(text=error.raw, label=await self.label_unread(verifier, evidence))
-
-    async def label_unread(self, verifier: Agent, evidence: tuple[Passage, ...]) -> str | None:
+    async def label_unread(self, verifier: Agent, passages: tuple[Passage, ...]) -> str | None:
         """In the authors' program, correct if the stance of any snippet supports the claim, else incorrect (FCG-2)."""
         if self.settings.unparsed != "stance":
             return None
-        asking = (self.try_to_ask(verifier, StateStance, round_=1, passage=passage) for passage in evidence)
+        asking = (self.try_to_ask(verifier, StateStance, round_=1, passage=passage) for passage in passages)
         stances = [stated.stance for stated in await gather_or_cancel(asking) if stated]
         return self.side_label(supported="support" in stances) if stances else None
 

@@ -13,14 +13,12 @@ from pydantic import Field
 
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import BadReply
 from redargue.events import QueryWritten
-from redargue.evidence import distinct_passages
+from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
-from redargue.tasks.answer import Answer
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
@@ -57,12 +55,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
             self.run.emit(QueryWritten(agent=_SEARCHER, round=1, query=query))
         results = await gather_or_cancel(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
         passages = distinct_passages(chain.from_iterable(results))
-        try:
-            answer = self.read(await self.ask(verifier, CheckFactuality, round_=1, passages=passages))
-        except BadReply as error:
-            label = self.side_label(supported=True) if self.settings.unparsed == "true" else None
-            answer = Answer(text=error.raw, label=label)
-        return self.conclude(answer, passages)
+        return self.conclude(await self.rate(verifier, passages), passages)
 
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
         """Returns sceptical queries, or the claim itself if they cannot be read."""
@@ -70,3 +63,6 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
         fields = {"count": self.settings.queries, "demonstrations": examples}
         written = await self.try_to_ask(searcher, WriteScepticalQueries, round_=1, **fields)
         return written.queries if written else (self.claim.text[:LONGEST_QUERY],)
+
+    async def label_unread(self, verifier: Agent, passages: tuple[Passage, ...]) -> str | None:
+        return self.side_label(supported=True) if self.settings.unparsed == "true" else None

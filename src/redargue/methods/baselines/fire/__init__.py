@@ -118,7 +118,6 @@ class FireSettings(SearchSettings):
 class Fire(Method, name="fire", settings=FireSettings):
     """Answers when it is sure, else writes the next query; repetition ends the search (2411.00784)."""
 
-    profiles = {"paper": {}, "hardened": {}}
     paper = "Xie et al., FIRE: Fact-checking with Iterative Retrieval and Verification, 2024, 2411.00784"
     graph = "(SearchOrAnswer -> CompareTexts | CompareTexts -> search) x5 -> GiveFinalAnswer"
     roles = {CHECKER: FROM_SETTINGS, COMPARER: None}

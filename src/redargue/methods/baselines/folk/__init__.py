@@ -189,7 +189,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
     The small models perform it on a claim's clauses: each is a predicate and its own question.
     """
 
-    profiles = {"paper": {"profile": "paper"}, "hardened": {"top_k": 3}}
+    profiles = {"paper": {}, "hardened": {"top_k": 3}}
     paper = (
         "Wang, Shu: Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models,"
         " Findings of EMNLP 2023 (arXiv 2310.05253)"

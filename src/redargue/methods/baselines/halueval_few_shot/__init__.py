@@ -96,11 +96,7 @@ class HaluEvalFewShot(ClosedBook, name="halueval-few-shot", settings=HaluEvalSet
     The small models cannot perform it: they cannot learn from examples, and without knowledge have nothing to read.
     """
 
-    profiles = {
-        "paper": {"profile": "paper"},
-        "authors": {"profile": "paper", "reading": "substrings"},
-        "hardened": {},
-    }
+    profiles = {"paper": {}, "authors": {"profile": "paper", "reading": "substrings"}, "hardened": {}}
     paper = (
         "Li, Cheng, Zhao, Nie, Wen: HaluEval: A Large-Scale Hallucination Evaluation Benchmark for Large Language"
         " Models, 2023, arXiv 2305.11747"

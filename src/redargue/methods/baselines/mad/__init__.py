@@ -185,7 +185,7 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     It needs a language model: with the small models it would be one reader's answer.
     """
 
-    profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
+    profiles = {"paper": {"tools": ()}, "hardened": {}}
     paper = (
         "Liang et al., Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate, 2024,"
         " arXiv 2305.19118"

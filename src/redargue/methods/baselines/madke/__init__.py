@@ -231,11 +231,7 @@ class MadkeSettings(MethodSettings):
 class Madke(EvidencePool, name="madke", settings=MadkeSettings):
     """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854)."""
 
-    profiles = {
-        "paper": {"profile": "paper"},
-        "authors": {"profile": "paper", "swapped": True},
-        "hardened": {},
-    }
+    profiles = {"paper": {}, "authors": {"profile": "paper", "swapped": True}, "hardened": {}}
     paper = "Wang et al., Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates, 2023, arXiv 2312.04854"
     graph = (
         "search -> ((agent-1 selects | agent-2 selects) -> agent-1 answers -> agent-2 answers -> judge) x1-3"

@@ -85,7 +85,7 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
     It needs a language model: with the small models it would be one reader's answer.
     """
 
-    profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
+    profiles = {"paper": {"tools": ()}, "hardened": {}}
     paper = (
         "Du et al., Improving Factuality and Reasoning in Language Models through Multiagent Debate, 2023,"
         " arXiv 2305.14325"

@@ -257,7 +257,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     """
 
     profiles = {
-        "paper": {"profile": "paper", "not_supported": "refuted"},
+        "paper": {"not_supported": "refuted"},
         "authors": {"profile": "paper", "not_supported": "refuted", "unparsed": "random"},
         "hardened": {},
     }

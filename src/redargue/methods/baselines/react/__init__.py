@@ -73,6 +73,7 @@ class ThinkAndAct(StepTask):
             "step": self.step,
             "last": self.last,
             "last_step": self.step >= self.last,
+            "thought": "",  # of the step; the text of ``ChooseAction`` has it
         }
 
     def plain_example(self, reply: Any) -> str:

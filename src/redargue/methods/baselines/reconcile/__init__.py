@@ -171,7 +171,7 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
     """
 
     profiles = {
-        "paper": {"profile": "paper", "tools": ()},
+        "paper": {"tools": ()},
         "authors": {"profile": "paper", "tools": (), "rounds": 2, "groups": 2, "unparsed": "random"},
         "hardened": {},
     }

@@ -193,7 +193,7 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
     """
 
     profiles = {
-        "paper": {"profile": "paper"},
+        "paper": {},
         "folk": {"profile": "paper", "variant": "decomposed", "temperature": 0.7},
         "hardened": {"top_k": 3},
     }
