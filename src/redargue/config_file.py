@@ -97,9 +97,9 @@ def _options(table: Mapping[str, Any], known: Known, where: str, *commands: str)
 
 def _tables(options: Mapping[_Place, object]) -> dict[str, object]:
     """The options by their commands, one table in the other."""
-    tables: dict[str, Any] = {}
+    tables: dict[str, object] = {}
     for (*commands, name), value in options.items():
-        table = tables
+        table: Any = tables
         for command in commands:
             table = table.setdefault(command, {})
         table[name] = value

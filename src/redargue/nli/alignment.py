@@ -174,7 +174,7 @@ def compare_quantities(claim: Parsed, sentence: Parsed) -> QuantityComparison:
     return QuantityComparison(equal, compatible, unequal, tuple(missing))
 
 
-def coverage(claim: Parsed, sentence: Parsed) -> float:
+def lexical_coverage(claim: Parsed, sentence: Parsed) -> float:
     """The share of a claim's content words and quantities that a sentence has, the latter with whatever value."""
     words = align(claim, sentence)
     values = sum(any(_is_answer(one, other) for other in sentence.quantities) for one in claim.quantities)

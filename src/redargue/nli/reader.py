@@ -36,7 +36,7 @@ from redargue.nli.aggregation import (
     source_scores,
     with_parts,
 )
-from redargue.nli.alignment import counts_something_else, coverage, parsed
+from redargue.nli.alignment import counts_something_else, lexical_coverage, parsed
 from redargue.nli.consistency import check_consistency, only_framed, only_planned
 from redargue.nli.facts import is_of_another
 from redargue.nli.quantities import in_units_of
@@ -387,7 +387,7 @@ class Reader:
         spans = []
         for i, candidate in enumerate(candidates):
             judgement, relevance = judged.get(i, (_UNREAD, 0.0))
-            had = coverage(parsed(claim), parsed(candidate.text))
+            had = lexical_coverage(parsed(claim), parsed(candidate.text))
             spans.append(
                 ScoredSpan(
                     candidate.cited, nearness[i], judgement, candidate.kind, relevance, candidate.before, coverage=had

@@ -123,7 +123,10 @@ class UnclearJson(ValueError):
     """JSON in which programs read different values."""
 
 
-def read_json(text: str | bytes, fields: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> Any:
+JsonObject = dict[str, Any]
+
+
+def read_json(text: str | bytes, fields: Callable[[JsonObject], JsonObject] = dict) -> Any:
     """Reads JSON; ``fields`` makes an object of what is read of one.
 
     Raises:
@@ -132,7 +135,7 @@ def read_json(text: str | bytes, fields: Callable[[dict[str, Any]], dict[str, An
         RecursionError: it has too many levels.
     """
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> JsonObject:
         found = dict(pairs)
         if len(found) != len(pairs):
             twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)

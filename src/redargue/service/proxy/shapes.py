@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
-from redargue.service.guard import depth, read_json
+from redargue.service.guard import JsonObject, depth, read_json
 
 # A single ASCII word, such as an identifier, a type or an address, states nothing.
 _NAME_PATTERN = re.compile(r"[!#-~]*")
@@ -315,7 +315,7 @@ def read_object(text: str) -> _ReadObject:
     """
     cleaned = False
 
-    def without_our_field(fields: dict[str, Any]) -> dict[str, Any]:
+    def without_our_field(fields: JsonObject) -> JsonObject:
         nonlocal cleaned
         cleaned |= fields.pop(_OUR_FIELD, fields) is not fields
         return fields
