@@ -10,6 +10,7 @@ from redargue import words
 from redargue.nli.alignment import counts_something_else, parsed
 from redargue.nli.binding import bind
 from redargue.nli.consistency import check_consistency
+from redargue.nli.facts import rows_of_others
 
 HOURS = "The library opens at 9 on weekdays and at 11 on Sundays."
 PLANTS = "The north plant employs 210 and the south plant 340."
@@ -309,3 +310,57 @@ def test_any_two_texts_can_be_compared(claim: str, sentence: str) -> None:
 )
 def test_a_sentence_may_count_something_else(claim: str, sentence: str, else_: bool) -> None:
     assert counts_something_else(parsed(claim), parsed(sentence)) is else_
+
+
+MODELS = (
+    "Model: TK-40; Price: 129 euros; Warranty: 2 years; Weight: 4.1 kg.",
+    "Model: TK-60; Price: 189 euros; Warranty: 5 years; Weight: 6.3 kg.",
+    "Model: TK-80; Price: 249 euros; Warranty: up to 5 years; Weight: 7.9 kg with lid.",
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The TK-60 weighs 6.3 kg.",
+        "The price of the TK-60 is 189 euros.",
+        "The model TK-60 costs 189 euros.",
+        "The TK-60 comes with a five-year warranty.",
+    ],
+)
+def test_a_claim_that_says_no_more_than_a_cell_is_supported_by_its_row(claim: str) -> None:
+    found = check_consistency(claim, MODELS)
+    assert (found.verdict, found.sentence) == ("supported", 1)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The TK-60 weighs 4.1 kg.",  # another row's
+        "The TK-60 lasts 5 years.",  # not what the column is about
+        "The TK-80 weighs 7.9 kg.",  # the cell says more
+        "The TK-80 has a warranty of 5 years.",
+        "The TK-60 costs 189 euros in Norway.",  # the claim says more
+        "The TK-60 costs 189 euros per month.",
+        "The old TK-60 weighs 6.3 kg.",
+        "The TK-60 does not cost 189 euros.",
+        "The TK-60 may cost 189 euros.",
+        "The TK-60 costs at least 189 euros.",
+        "A pump costs 189 euros.",
+    ],
+)
+def test_a_claim_that_says_more_or_less_than_a_cell_is_left_to_the_models(claim: str) -> None:
+    assert check_consistency(claim, MODELS).verdict != "supported"
+
+
+def test_of_two_rows_with_one_name_neither_supports_a_claim() -> None:
+    rows = ("Area: Wick; Year: 2024; Leakage: 17 litres.", "Area: Wick; Year: 2025; Leakage: 18 litres.")
+    assert check_consistency("Leakage in Wick is 17 litres.", rows).verdict == "nothing"
+    assert check_consistency("Leakage in Wick is 17 litres.", (rows[0], rows[1].replace("Wick", "Esk"))).sentence == 0
+
+
+def test_rows_about_others_than_the_claim_names_are_found() -> None:
+    assert rows_of_others("The TK-60 is sold in Norway.", MODELS) == {0, 2}
+    assert rows_of_others("The TK-40 and the TK-60 are sold in Norway.", MODELS) == {2}
+    assert not rows_of_others("The TK-60 is heavier than the others.", MODELS)
+    assert not rows_of_others("The kettle is sold in Norway.", MODELS)

@@ -131,6 +131,13 @@ def test_of_the_rows_of_a_table_those_with_the_numbers_of_the_claim_are_read() -
     assert any("45;" in text for text in model.seen)
 
 
+def test_a_row_is_read_without_the_row_before_and_without_those_about_others() -> None:
+    rows = [f"Model: TK-{number}0; Price: {number}9 euros; Weight: {number}.5 kg." for number in range(2, 9)]
+    model = Scripted(lambda _: NEITHER)
+    read("The TK-70 is sold in Norway and weighs some 7.5 kg.", [Passage(text="\n".join(rows))], model).probabilities()
+    assert set(model.seen) == {rows[5]}
+
+
 def test_the_small_model_refutes_nothing_by_what_is_said_of_something_else() -> None:
     passage = Passage(text="Handwritten receipts are not read. The bridge opened in 1932 and not in May.")
     reading = Reader(shared(1), Scripted(lambda _: REFUTES)).read("The bridge opened in May.", [passage])

@@ -15,10 +15,10 @@ from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference
-from redargue.nli.alignment import Parsed
+from redargue.nli.alignment import Parsed, parsed
 from redargue.nli.edits import related, values_of
 from redargue.nli.facts import Fact, cells, cuts_of, facts_of, holders_before, parts_of, respective, rows_of
-from redargue.nli.grammar import NEGATORS, stem
+from redargue.nli.grammar import MODALS, NEGATORS, stem
 from redargue.nli.holders import WordToken, alike, tokens_of
 from redargue.nli.quantities import Quantity
 
@@ -325,6 +325,34 @@ def _speaks_for(stated: Fact, fact: Fact, others: Sequence[Fact]) -> bool:
     elsewhere = {key for other in others for key in other.own_keys} - fact.keys
     here = fact.own_keys.difference(*(other.keys for other in others))
     return bool(stated.keys & here) and not stated.keys & elsewhere
+
+
+def says_a_cell(claim: Parsed, head: Sequence[str], row: Sequence[str], known: frozenset[str] = frozenset()) -> bool:
+    """Whether a claim gives one value to the thing that a row begins with, as the row does, and says nothing else.
+
+    Args:
+        head: names of the columns.
+        row: cells, of which the first names the thing.
+        known: stems of the title.
+    """
+    if len(claim.quantities) != 1 or any(pattern.search(claim.text) for pattern in (_RELATES, _DENIES, MODALS)):
+        return False
+    (value,), thing = claim.quantities, parsed(row[0])
+    if value.low != value.high or value.approximate or not thing.content or not thing.vocabulary <= claim.vocabulary:
+        return False
+    of_kind = [
+        (parsed(name).vocabulary, parsed(cell))
+        for name, cell in zip(head[1:], row[1:], strict=True)
+        if any(other.dimension == value.dimension for other in parsed(cell).quantities)
+    ]
+    said = {claim.stems[place] for place in claim.content} - thing.vocabulary - parsed(head[0]).vocabulary - known
+    implied = _IMPLIED_STEMS[""] | _IMPLIED_STEMS.get(value.dimension, frozenset())
+    for column, cell in of_kind:
+        only = len(cell.quantities) == 1 and not cell.content
+        named = {word for word in said if _has(column, word)}
+        if only and related(value, cell.quantities[0]) == "equal" and said - named <= implied:
+            return bool(named) or (len(of_kind) == 1 and not column.isdisjoint(implied))
+    return False
 
 
 # A measure and what has it: "10 m wide" and "a width of 10 m".

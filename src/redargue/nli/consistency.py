@@ -6,6 +6,7 @@ A contradiction is named only where nothing else separates the claim from a part
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -13,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference, DifferenceKind
 from redargue.nli.alignment import Alignment, Parsed, align, compare_quantities, parsed
-from redargue.nli.binding import Binding, bind, bind_words, gives, holds
+from redargue.nli.binding import Binding, bind, bind_words, gives, holds, says_a_cell
 from redargue.nli.edits import Edit, EditToken, edit_of, tokens
 from redargue.nli.facts import tables_in
 from redargue.nli.grammar import FUNCTION_WORDS, is_past, stem, word_set
@@ -135,9 +136,9 @@ class _Consistency(NamedTuple):
     """What a comparison word by word suggests.
 
     Attributes:
-        verdict: "supported" if a sentence is the claim word for word; "contradicted" if one says all that the claim
-            says but for the differences; "doubtful" if a sentence shares most words of the claim and yet differs;
-            else "nothing".
+        verdict: "supported" if a sentence is the claim word for word, or a table's row has all that the claim says;
+            "contradicted" if one says all that the claim says but for the differences; "doubtful" if a sentence shares
+            most words of the claim and yet differs; else "nothing".
         sentence: the index of the sentence, or of the second of two.
     """
 
@@ -169,8 +170,8 @@ def check_consistency(claim: str, sentences: Sequence[str], title: str = "") -> 
         if verbatim(claim, text) and not (_withdrawn(sentences, index) or _withdrawn(sentences, max(0, index - 1))):
             return _Consistency("supported", index)
     known = parsed(title).vocabulary
-    if crossed := _crossed(claim, sentences, known):
-        return crossed
+    if found := _cell_said(claim, sentences, known) or _crossed(claim, sentences, known):
+        return found
     judged = [_judged(align(parsed(claim), parsed(text)), known) for text in sentences]
     if any(repeated for _, repeated, _ in judged):
         return _NOTHING  # a sentence has all words of the claim and contradicts none
@@ -183,6 +184,17 @@ def check_consistency(claim: str, sentences: Sequence[str], title: str = "") -> 
 
 def _comparable(text: str) -> bool:
     return len(text) <= LONGEST and len(re.findall(r"\d+", text)) <= MOST_NUMBERS
+
+
+def _cell_said(claim: str, sentences: Sequence[str], known: frozenset[str]) -> _Consistency | None:
+    """The row that has all that the claim says, if no other row of its table begins with the same name."""
+    for table, places in tables_in(sentences):
+        head, *rows = (row.split(" | ") for row in table.split("\n"))
+        count = Counter(row[0] for row in rows)
+        for place, row in zip(places, rows, strict=True):
+            if count[row[0]] == 1 and says_a_cell(parsed(claim), head, row, known):
+                return _Consistency("supported", place)
+    return None
 
 
 def _crossed(claim: str, sentences: Sequence[str], known: frozenset[str]) -> _Consistency | None:

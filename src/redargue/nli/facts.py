@@ -378,6 +378,40 @@ def tables_in(sentences: Sequence[str]) -> Iterator[tuple[str, range]]:
             rows.append(" | ".join(cell.replace("|", "/") for _, _, cell in pairs))
 
 
+def is_row(sentence: str) -> bool:
+    """Whether a sentence is a table's row with named cells, which says all of it without the row before."""
+    return _NAMED_CELLS.fullmatch(sentence.strip().removesuffix(".")) is not None
+
+
+_OF_SEVERAL = re.compile(
+    r"\b(?:than|others?|all|every|each|only|both|most|least|none|neither|total|average|together|\w+est)\b",
+    re.IGNORECASE,
+)
+
+
+def rows_of_others(claim: str, sentences: Sequence[str]) -> frozenset[int]:
+    """The places of rows that begin with another name than the one or those that the claim has.
+
+    Nothing for a claim that compares, or that speaks of several rows.
+    """
+    if _OF_SEVERAL.search(claim):
+        return frozenset()
+    found: set[int] = set()
+    for table, places in tables_in(sentences):
+        names = [row.partition(" | ")[0] for row in table.split("\n")[1:]]
+        stated = [_names(claim, name) for name in names]
+        if any(stated):
+            found |= {place for place, is_stated in zip(places, stated, strict=True) if not is_stated}
+    return frozenset(found)
+
+
+def _names(claim: str, name: str) -> bool:
+    """Whether a claim has a name, which is no mere figure."""
+    return bool(re.search(r"[^\W\d_]", name)) and bool(
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", claim, re.IGNORECASE)
+    )
+
+
 _CELL_WITH_UNIT = re.compile(r"(?<![^\s;])([^:;|\n()]{1,60}) \(([^()\n]{1,40})\): (\d(?:[\d,. ]{,30}\d)?)(?=;|\.?\Z)")
 
 

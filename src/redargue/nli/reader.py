@@ -38,7 +38,7 @@ from redargue.nli.aggregation import (
 )
 from redargue.nli.alignment import counts_something_else, lexical_coverage, parsed
 from redargue.nli.consistency import check_consistency, only_framed, only_planned
-from redargue.nli.facts import is_of_another
+from redargue.nli.facts import is_of_another, is_row, rows_of_others
 from redargue.nli.quantities import in_units_of
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
@@ -191,6 +191,8 @@ class Reading:
 
         All parts have to be supported; one that is refuted is enough.
         """
+        if meaning is Meaning.SUPPORTED and self.copy:
+            return COPIED.supports
         alone = self._strongest_span(meaning)
         return min((part.strongest(meaning) for part in self._telling_parts(meaning)), default=alone)
 
@@ -400,10 +402,14 @@ class Reader:
         return [float(vectors[0] @ vector) for vector in vectors[1:]]
 
     def _nearest(self, claim: str, passage: Passage) -> tuple[tuple[str, ...], list[int]]:
-        """A passage's sentences, and the places of those nearest to the claim, nearest first."""
+        """A passage's sentences, and the places of those nearest to the claim, nearest first.
+
+        Rows of a table about others than the claim names are left out.
+        """
         texts = sentences(passage.text)
-        order = list(range(len(texts)))
-        if len(texts) > 1:
+        of_others = rows_of_others(claim, texts)
+        order = [i for i in range(len(texts)) if i not in of_others]
+        if len(order) > 1:
             nearness = self._nearness(claim, texts)
             order.sort(key=lambda i: -nearness[i] - numbers_had(claim, texts[i]))
         return texts, order[:SENTENCES]
@@ -473,7 +479,11 @@ def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) 
     short = " ".join(texts[i] for i in sorted(nearest[:IN_SHORT]))
     return [
         *(Candidate("sentence", cited[i], title + texts[i]) for i in in_order),
-        *(Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}", cited[i - 1][0]) for i in in_order if i),
+        *(
+            Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}", cited[i - 1][0])
+            for i in in_order
+            if i and not (is_row(texts[i - 1]) and is_row(texts[i]))
+        ),
         Candidate("passage", cited[nearest[0]], title + short),
     ]
 
