@@ -4,8 +4,10 @@ Six parts: FEVER and SciFact, each claim with the passages that both tools find 
 reports are left out); contrast documents, given, own and paraphrased, that no model was trained on; the even documents
 of ``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they
 give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also the least
-confidence of each kind of source (the frozen web evidence is only for that), from what it decides with all its rules
-and with the parts of claims, and ``--write`` puts both into its package. ``--present`` keeps the weights that it has.
+confidence of each kind of source, from what it decides with all its rules and with the parts of claims: documents are
+everyday ones of other authors, abstracts those of SciFact, the web frozen evidence. FEVER's pool, and the claims that
+the project wrote to mislead a reader, have a least confidence of their own, which is printed. ``--write`` puts both
+into its package. ``--present`` keeps the weights that it has.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +31,7 @@ from redargue.claims import FEVER, Meaning
 from redargue.evidence import Passage
 from redargue.nli.aggregation import Weights
 from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.careful import SourceKind
 from redargue.nli.reader import SHOWN, Reading
 from redargue.retrieval.corpus.index import open_corpus
 
@@ -36,7 +39,11 @@ CODES = {name: code for code, name in enumerate(FEVER.names)} | {"NEI": FEVER.na
 SCIFACT = {"SUPPORT": 0, "CONTRADICT": 1, "NOT ENOUGH INFO": 2}
 # of the whole weight
 SHARES = {"fever": 1.0, "scifact": 0.5, "held-out contrast": 1.0, "own": 0.6, "written": 1.0, "contrast": 0.6}
-RESEARCH = ("scifact",)
+KINDS: dict[SourceKind, tuple[str, ...]] = {
+    "documents": ("held-out contrast", "contrast"),
+    "abstracts": ("scifact",),
+    "web": ("web",),
+}
 OWN_ROWS = Path(__file__).parents[1] / "training" / "contrast_rows.jsonl"
 WRITTEN = OWN_ROWS.with_name("written.jsonl")
 LETTERS = {"S": "SUPPORTS", "R": "REFUTES", "N": "NEI"}
@@ -71,8 +78,27 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--present", action="store_true", help="fit the least confidence alone")
     parser.add_argument("--write", type=Path, metavar="FILE", help="the large reader's manifest.json")
     options = parser.parse_args(arguments)
-    parts = {"fever": _fever(options.limit), "scifact": _scifact(), **_contrast(options.rows)}
-    web = _web()
+    parts = _contrast(options.rows) | {"scifact": _scifact(), "web": _web()}
+    used = parts["web"].readings[0].weights  # of the reader that is installed
+    of_fold = [used] * FOLDS
+    if not options.present:
+        parts = {"fever": _fever(options.limit)} | parts
+        used, of_fold = _fitted({name: part for name, part in parts.items() if name in SHARES}, options.penalty)
+    on_web = _softmax(parts["web"].x, np.array(used))
+    print(json.dumps({"part": "web", "n": len(on_web), "at": _at_thresholds(parts["web"].gold, on_web)}))
+    decided = {name: _decided([part], of_fold) for name, part in parts.items()}
+    print(json.dumps({"least": {name: least_confidence(*of_part) for name, of_part in decided.items()}}))
+    least = {kind: least_confidence(*_decided([parts[name] for name in of], of_fold)) for kind, of in KINDS.items()}
+    print(json.dumps({"least": least}))
+    if options.write:
+        aggregation = used._asdict()
+        manifest = json.loads(options.write.read_text(encoding="utf-8"))
+        manifest |= {"aggregation": aggregation, "least": least}
+        options.write.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _fitted(parts: Mapping[str, Part], penalty: float) -> tuple[Weights, list[Weights]]:
+    """The weights fitted to all parts, and by fold those fitted to the others; prints what the latter give."""
     x, gold, group = (
         np.concatenate([getattr(part, field) for part in parts.values()]) for field in ("x", "gold", "group")
     )
@@ -80,9 +106,7 @@ def main(arguments: list[str]) -> None:
     weight = np.concatenate(
         [np.full(len(part.gold), SHARES[name] * size / len(part.gold)) for name, part in parts.items()]
     )
-    held_out = [  # by fold: weights of the other folds
-        fit(x[kept], gold[kept], weight[kept], options.penalty) for fold in range(FOLDS) for kept in [group != fold]
-    ]
+    held_out = [fit(x[kept], gold[kept], weight[kept], penalty) for fold in range(FOLDS) for kept in [group != fold]]
     predicted = np.zeros((len(gold), 3))
     for fold, fitted in enumerate(held_out):
         predicted[group == fold] = _softmax(x[group == fold], fitted)
@@ -93,26 +117,10 @@ def main(arguments: list[str]) -> None:
         line = {"part": name, "n": len(part.gold), "present": _scores(part.gold, present)}
         print(json.dumps(line | {"fitted": _scores(part.gold, predicted[rows])}))
         print(json.dumps({"part": name, "at": _at_thresholds(part.gold, predicted[rows])}))
-    weights = fit(x, gold, weight, options.penalty)
+    weights = fit(x, gold, weight, penalty)
     for name, row in zip(("supports", "refutes"), weights.round(3).tolist(), strict=True):
         print(f"{name} = {tuple(row)}")
-    on_web = _softmax(web.x, weights)
-    print(json.dumps({"part": "web", "n": len(web.gold), "at": _at_thresholds(web.gold, on_web)}))
-    installed = web.readings[0].weights
-    used = installed if options.present else _weights(weights)
-    of_fold = [installed if options.present else _weights(fitted) for fitted in held_out]
-    kinds = {
-        "documents": [part for name, part in parts.items() if name not in RESEARCH],
-        "abstracts": [parts[name] for name in RESEARCH],
-        "web": [web],
-    }
-    least = {kind: least_confidence(*_decided(of_kind, of_fold)) for kind, of_kind in kinds.items()}
-    print(json.dumps({"least": least}))
-    if options.write:
-        aggregation = used._asdict()
-        manifest = json.loads(options.write.read_text(encoding="utf-8"))
-        manifest |= {"aggregation": aggregation, "least": least}
-        options.write.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    return _weights(weights), list(map(_weights, held_out))
 
 
 def least_confidence(right: Any, sure: Any, wrong: float = 0.05) -> float:

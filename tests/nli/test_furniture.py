@@ -6,7 +6,7 @@ import pytest
 
 from redargue.nli.claim_filter import statement
 from redargue.nli.markup import is_furniture, is_heading, without_dateline
-from redargue.nli.reader import sentences
+from redargue.nli.reader import SHORT_LIST, sentences
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.text.segment import sentences_of
 
@@ -160,3 +160,15 @@ def test_a_statement_below_a_contact_heading_is_a_claim() -> None:
     found = [sentence.text for sentence in sentences_of(text)]
     assert found == ["Contact\nAda Brandt", "The yard employs 340 people."]
     assert [statement(sentence) for sentence in found] == [None, "The yard employs 340 people."]
+
+
+def test_items_of_a_list_are_sentences_of_their_own() -> None:
+    hours = "## Hours\n\n- Monday: closed\n- Saturday: 9 am to 4 pm\n  (in May: 5 pm)\n\nEntry is free."
+    assert sentences(hours) == ("Monday: closed", "Saturday: 9 am to 4 pm\n  (in May: 5 pm)", "Entry is free.")
+    assert sentences("Steps.\n\n1. Open the lid.\n2. Close it.\n") == ("Steps.", "Open the lid.", "Close it.")
+
+
+def test_a_short_list_stays_with_what_leads_it_in() -> None:
+    fee = "The fee does not include:\n\n- breakfast\n- parking\n"
+    assert sentences(fee) == (fee.strip(),)
+    assert len(sentences(fee + "".join(f"- item number {number}\n" for number in range(SHORT_LIST // 10)))) > 20

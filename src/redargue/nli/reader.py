@@ -504,9 +504,21 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def _split(text: str) -> tuple[str, ...]:
     headings = dict(headings_in(text))
-    starts = sorted({*sentence_starts(text), *headings, *headings.values()})
-    spans = (text[start:end].strip() for start, end in pairwise([*starts, len(text)]) if start not in headings)
-    return tuple(span for span in (HEADING.sub("", span) for span in spans) if re.search(r"\w", span))
+    starts = {*sentence_starts(text), *headings, *headings.values()}
+    for block in _LIST.finditer(text):
+        if text[: block.start()].rstrip().endswith(":") and block.end() - block.start() <= SHORT_LIST:
+            starts -= set(range(block.start(), block.end()))  # it says little without what leads it in
+        else:
+            starts |= {item.start() for item in _ITEM_LINE.finditer(text, block.start(), block.end())}
+        starts.add(block.end())
+    spans = (text[start:end].strip() for start, end in pairwise([*sorted(starts), len(text)]) if start not in headings)
+    return tuple(span for span in (_ITEM.sub("", HEADING.sub("", span)) for span in spans) if re.search(r"\w", span))
+
+
+SHORT_LIST = 400  # characters; the large model does not read much more at a time
+_MARKER = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?=\S)"
+_ITEM, _ITEM_LINE = re.compile(rf"\A{_MARKER}"), re.compile(rf"^{_MARKER}", re.MULTILINE)
+_LIST = re.compile(rf"(?:^{_MARKER}[^\n]*(?:\n(?!{_MARKER})[ \t]+\S[^\n]*)*(?:\n|\Z)){{2,}}", re.MULTILINE)
 
 
 _passages_sentences, _documents_sentences = lru_cache(maxsize=4096)(_split), lru_cache(maxsize=16)(_split)
