@@ -85,6 +85,8 @@ def _options(table: Mapping[str, Any], known: Known, where: str, *commands: str)
             hint = did_you_mean(key, known)
             raise UsageError(f"unknown {kind} {key!r}", where=inside, hint=hint)
         options, place = known[name], (*commands, name)
+        if not commands and options is None and isinstance(value, dict):
+            continue  # of a command whose package is not installed
         if (options is None) == isinstance(value, dict):
             what = "an option, not a command" if options is None else "a command, not an option"
             hint = f"write {key} = …" if options is None else f"write a table: [{'.'.join(place)}]"

@@ -7,6 +7,7 @@ import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -131,10 +132,10 @@ async def test_a_batch_whose_state_cannot_be_read_is_an_error_and_waited_for_by_
 async def test_a_full_disk_ends_the_requests_instead_of_leaving_them_waiting(
     provider: BatchProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: BatchTransport, *batches: SentBatch) -> None:
+    def full(path: Path) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(BatchTransport, "_write", full)
+    monkeypatch.setattr("redargue.net.deferred.replacing", full)
     with pytest.raises(OSError, match="No space left"):
         await asyncio.wait_for(verified(tmp_path / "run", CLAIMS[:1]), timeout=60)
 

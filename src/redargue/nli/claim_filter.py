@@ -20,6 +20,7 @@ import numpy as np
 from redargue.nli.grammar import has_finite_verb, resolve_pronoun, subject_of, word_set
 from redargue.nli.markup import contact_block, is_furniture, parts, without_dateline
 from redargue.nli.model_files import read_arrays
+from redargue.nli.quantities import quantities
 from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER, Embedder, Floats, shared
 from redargue.quotes import content_words
 from redargue.retrieval.corpus.documents import sentence_spans
@@ -246,9 +247,9 @@ def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list
 
 
 def _unmarked(part: _Candidate) -> str:
-    """A sentence without quotation marks at its edges and an exclamation mark, which say nothing of what it states."""
+    """A sentence without quotation marks at its edges, and one with a figure without an exclamation mark."""
     text = part.text.strip('"“”„«»') or part.text
-    return re.sub("!+$", ".", text) if part.finite else text
+    return re.sub("!+$", ".", text) if part.finite and quantities(text) else text
 
 
 def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, float]) -> Statement:
