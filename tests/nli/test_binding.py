@@ -364,3 +364,6 @@ def test_rows_about_others_than_the_claim_names_are_found() -> None:
     assert rows_of_others("The TK-40 and the TK-60 are sold in Norway.", MODELS) == {2}
     assert not rows_of_others("The TK-60 is heavier than the others.", MODELS)
     assert not rows_of_others("The kettle is sold in Norway.", MODELS)
+    months = ("Month: May; Visitors: 310; Days: 26.", "Month: June; Visitors: 420; Days: 25.")
+    assert not rows_of_others("Visitors may come on Mondays.", months)
+    assert rows_of_others("In May there were visitors on Mondays.", months) == {1}

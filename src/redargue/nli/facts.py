@@ -406,10 +406,11 @@ def rows_of_others(claim: str, sentences: Sequence[str]) -> frozenset[int]:
 
 
 def _names(claim: str, name: str) -> bool:
-    """Whether a claim has a name, which is no mere figure."""
-    return bool(re.search(r"[^\W\d_]", name)) and bool(
-        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", claim, re.IGNORECASE)
-    )
+    """Whether a claim has a name, which is not a mere figure; "may" does not name a month."""
+    if not any(map(str.isalpha, name)) or name.casefold() not in claim.casefold():
+        return False
+    flags = re.IGNORECASE if " " in name or any(map(str.isdigit, name)) else re.NOFLAG
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", claim, flags) is not None
 
 
 _CELL_WITH_UNIT = re.compile(r"(?<![^\s;])([^:;|\n()]{1,60}) \(([^()\n]{1,40})\): (\d(?:[\d,. ]{,30}\d)?)(?=;|\.?\Z)")
