@@ -38,6 +38,8 @@ def only(text: str) -> Quantity:
         ("0.4 mg", "400 micrograms"),
         ("5 km", "3.1 miles"),
         ("84,000 cubic metres", "84 Ml"),
+        ("within a week", "within seven days"),
+        ("after a month", "after 30 days"),
         ("two thirds", "66.7 %"),
         ("half", "50 %"),
         ("one in five", "20 %"),

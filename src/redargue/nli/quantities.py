@@ -311,7 +311,8 @@ def _with_digits(text: str) -> tuple[str, list[tuple[int, int]]]:
     spans: list[tuple[int, int]] = []
     at = 0
     marks = ((*mark.span(), "") for mark in _EMPHASIS.finditer(text))
-    for start, end, digits in [*sorted([*_number_words(text), *marks]), (len(text), len(text), "")]:
+    ones = ((*match.span("one"), "1") for match in _ONE.finditer(text))
+    for start, end, digits in [*sorted([*_number_words(text), *marks, *ones]), (len(text), len(text), "")]:
         if start < at:  # a mark within a number
             continue
         parts += [text[at:start], digits]
@@ -338,6 +339,11 @@ def _number_words(text: str) -> Iterator[tuple[int, int, str]]:
     yield from sorted([*_numbers(matches, tokens), *phrases])
 
 
+_ONE = re.compile(  # "within a week", not "twice a week"
+    r"\b(?:within|for|after|lasts?|lasted|takes?|took|than) (?P<one>an?)"
+    r"(?= (?:second|minute|hour|day|week|fortnight|month|year|decade|century)\b(?! (?:and a half|or (?:two|so))\b))",
+    re.IGNORECASE,
+)
 _PHRASES = re.compile(  # which text2num does not read
     r"\bhalf[\s-]+a(?=\s(?:million|billion|dozen|thousand))|\ba[\s-]+(dozen)\b", re.IGNORECASE
 )
