@@ -171,6 +171,11 @@ def test_a_sentence_that_says_the_same_outweighs_one_that_differs() -> None:
     assert check_consistency("The tower was 45 m tall.", sentences).verdict == "nothing"
 
 
+def test_values_in_another_order_do_not_differ() -> None:
+    row = "station: Bridge Road; year: 2025; passengers: 34508; staff: 50; opened: 1850."
+    assert check_consistency("Bridge Road had 34,508 passengers in 2025.", [row]).differences == ()
+
+
 def test_the_title_names_what_the_sentence_calls_it() -> None:
     found = check_consistency(
         "The Merriden lighthouse has 124 steps.", ["It has 142 steps."], "The Merriden lighthouse"

@@ -242,8 +242,10 @@ def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[_Verdict, bool
     if swap := swapped_roles(claim, sentence):
         return "contradicted", False, (swap,)
     edit = edit_of(claim, sentence)
-    if not (differences := differences_of(edit)):
-        compared = compare_quantities(claim, sentence)
+    compared = compare_quantities(claim, sentence)
+    given = {one.text for one, _ in compared.equal}  # the sentence has these values, in another order
+    differences = tuple(each for each in differences_of(edit) if each.kind != "number" or each.claim not in given)
+    if not differences:
         return "nothing", not (missing or compared.unequal or compared.missing or compared.compatible), ()
     if len(differences) == 1 and nothing_else_differs(edit, known) and not _of_something_else(claim, sentence, edit):
         return "contradicted", False, differences

@@ -423,7 +423,7 @@ def numbers_had(claim: str, text: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _numbers(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\d+(?:[.,]\d+)*", text))
+    return frozenset(re.findall(r"\d+(?:[.,]\d+)*", re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)))
 
 
 def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:

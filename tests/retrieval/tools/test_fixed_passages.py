@@ -82,6 +82,15 @@ async def test_a_paraphrase_is_found_behind_many_other_passages(count: int) -> N
     assert encoder.most <= 1 + 1_000
 
 
+@pytest.mark.slow
+async def test_the_row_with_the_name_of_a_query_is_found_among_many_of_one_meaning() -> None:
+    rows = [f"station: Station {'ABCDEFG'[row % 7]}{row}; year: 2025; passengers: {row * 37}." for row in range(3000)]
+    rows[2990] = "station: Station H7; year: 2025; passengers: 95573."
+    tool = FixedPassages([[Passage(text="\n".join(rows), title="t.csv")]], encoder=Embedder()).for_claim(0)
+    found = await tool.search("Station H7 had 95,573 passengers in 2025.", 3, search=Search())
+    assert "Station H7;" in found[0].text
+
+
 async def test_a_part_of_a_passage_is_marked_as_cut_and_keeps_the_marks_of_the_passage() -> None:
     sentences = [f"Sentence {number} is about the {'bridge' if number == 40 else 'reef'}." for number in range(90)]
     page = Passage(title="A", text=" ".join(sentences))
