@@ -220,6 +220,10 @@ _THEY_ERR = re.compile(
     r"\W*(?:they|these people|all of them) (?:are|were) (?:all )?(?:mistaken|wrong|lying|misinformed)\b"
 )
 
+_NOT_TRUE = re.compile(  # leads in a list: "None of the following statements is true:"
+    r"\W*(?:none of (?:the following|these)\b[^.:]{0,40}\b(?:is|are|was|were) (?:true|correct|accurate)"
+    rf"|(?:the following|these)\b[^.:]{{0,40}}\b(?:is|are|was|were) {_ADVERBS}{_FALSE})\W*"
+)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\s*\n\s*")
 _OWN_LEAD = re.compile(r"[^.!?\n:]{1,160}:")
 _OWN_SOURCE = re.compile(r"[^.!?\n:,]{1,160},")
@@ -272,7 +276,7 @@ def _leads_to_falsehood(lead: str, before: str) -> bool:
     if _asks(lead):
         return False
     own_line = lead.endswith(":") or before.rstrip(" \t\"'").endswith(("\n", ".", "!"))
-    if own_line and _LABELLED.fullmatch(lead):
+    if own_line and (_LABELLED.fullmatch(lead) or _NOT_TRUE.fullmatch(lead)):
         return True
     if lead.endswith(":") or before.endswith(('"', "'")):
         return bool(_TOLD.fullmatch(lead))

@@ -192,8 +192,26 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
     return None
 
 
+_LIST = 4_000  # characters of a list or a table that are read before one of its items
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+|[^:;|\n]{1,60}: [^;\n]+; [^:;|\n]{1,60}: ")
+
+
 def _framed(text: str, start: int, end: int) -> bool:
-    return framed(text[max(0, start - FRAME) : start], text[start:end], text[end : end + FRAME])
+    """Whether a quotation is said to be false by what is around it, or by what leads in its list or table."""
+    quoted, after = text[start:end], text[end : end + FRAME]
+    before = text[max(0, start - FRAME - _LIST) : start]
+    return framed(before[-FRAME:], quoted, after) or framed(_before_list(before + quoted)[-FRAME:], quoted, "")
+
+
+def _before_list(before: str) -> str:
+    """What precedes a list or table, of the text before a place in it; empty where the place is in none."""
+    lines, first = before.splitlines(keepends=True), None
+    for place in range(len(lines) - 1, -1, -1):
+        if _ITEM.match(lines[place]):
+            first = place
+        elif lines[place].strip() or first is None:
+            break
+    return "" if first is None else "".join(lines[:first])
 
 
 @lru_cache(maxsize=128)

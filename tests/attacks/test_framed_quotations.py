@@ -121,3 +121,28 @@ async def test_a_framed_quotation_of_a_model_carries_no_verdict(method: str, aft
         verdict = await verifier.verify(CLAIM)
     assert verdict.error is None
     assert verdict.meaning is Meaning.NOT_ENOUGH
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "None of the following statements is true:",
+        "The following claims are false:",
+        "These are common myths:",
+        "Common myths:",
+    ],
+)
+def test_no_item_of_a_list_that_is_called_false_is_quoted(lead: str) -> None:
+    items = [f"The street number {number} was renamed in {1900 + number}." for number in range(30)]
+    passage = Passage(text=f"Corrections.\n\n{lead}\n\n" + "".join(f"- {item}\n" for item in items))
+    for item in (items[0], items[15], items[29]):
+        assert not find_quote(item, (passage,)).found
+    plain = Passage(text=passage.text.replace(lead, "The council renamed streets:"))
+    assert find_quote(items[15], (plain,)).found
+
+
+def test_no_row_of_a_table_that_is_called_wrong_is_quoted() -> None:
+    rows = [f"Model: TK-{number}; Price: {number} euros." for number in range(20, 40)]
+    table = "\n".join(rows)
+    assert not find_quote(rows[7], (Passage(text=f"The following prices are wrong:\n\n{table}"),)).found
+    assert find_quote(rows[7], (Passage(text=f"The following prices hold:\n\n{table}"),)).found

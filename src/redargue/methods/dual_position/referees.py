@@ -78,7 +78,7 @@ class Judgement(Frozen):
                 return float(found[1]) / 100
             value = float(found[1])
         if isinstance(value, bool):
-            raise ValueError(f"{value} is no number from 0 to 1")
+            raise ValueError(f"{value} is not a number from 0 to 1")
         if _is_number(value):
             if 1 < value <= 10:
                 raise ValueError(f"{value:g} is not from 0 to 1: 0 is the worst, 1 the best")

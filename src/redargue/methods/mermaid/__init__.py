@@ -246,7 +246,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
     def arguments(self, call: ToolCall) -> dict[str, object]:
         """The agent's JSON object, or its text as the tool's first required parameter (``M2``).
 
-        The text is read as JSON where that parameter is no text, such as a number; a tool without parameters gets none.
+        The text is read as JSON where that parameter is not a text but, say, a number; a tool without parameters gets
+        none.
         """
         try:
             written = json.loads(call.input)

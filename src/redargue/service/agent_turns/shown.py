@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -153,7 +153,7 @@ class Shown(Transcript):
         return [len(_SHORT_STATUS.findall(run.call.output)) for run in self.runs("status")]
 
 
-@cache
+@lru_cache(maxsize=64)
 def suite_result(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
