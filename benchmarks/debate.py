@@ -5,6 +5,7 @@
 
 A small model on a laptop takes seconds a request, and a day for fifty claims of each data set: the claims are taken in
 batches of ``--batch`` of each, all methods on a batch before the next one. An interrupted run resumes, call by call.
+An endpoint that batches requests is kept busy by a process for each set: ``--set NAME``.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--model", default="")
     parser.add_argument("--base-url", default="")
     parser.add_argument("--folder", type=Path, default=pool.BUILD / "debate")
+    parser.add_argument("--set", dest="sets", action="append", choices=NAMES, help="repeatable; default: all")
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--batches", type=int, default=LIMIT // BATCH, help="so many at most")
     parser.add_argument("--concurrency", type=int, default=3)
@@ -83,7 +85,7 @@ def main(arguments: list[str]) -> None:
         _keep(given.folder, given.keep)
         return
     for batch in () if given.write else range(given.batches):
-        for name in NAMES:
+        for name in given.sets or NAMES:
             _run(name, batch, given)
     print(report(given.folder))
 

@@ -166,9 +166,10 @@ _UNTRUE_WORD = (
 )
 _NOT = r"\b(?:not|no|never|nor|neither|nobody|none|few|hardly|cannot|\w+n't|true|correct|facts?)\b"
 
-_LABELLED = re.compile(  # "Myth 3:", "False claim:", "Disinformation alert."
+_LABELLED = re.compile(  # "Myth 3:", "False claim:", "Disinformation alert.", "Myths about the lake"
     rf"\W*(?:(?:the|a|common|popular|viral|old) ){{0,2}}{_UNTRUE_WORD}"
-    rf"(?: (?:{_TEXTS}|answer|belief|alert|warning|spreading))?(?: (?:no\.? ?|number |nr\.? ?|#)?\d{{1,3}})?\W*"
+    rf"(?: (?:{_TEXTS}|answer|belief|alert|warning|spreading))?(?: (?:no\.? ?|number |nr\.? ?|#)?\d{{1,3}})?"
+    r"(?:\W*| (?:about|regarding|concerning) [^.:!?\n]{1,60}:?)"
 )
 _TOLD = re.compile(
     rf"(?!.*{_NOT}).*\b{_UNTRUE_WORD}\b.*\b{_SPEAKS}\b.*|(?!.*{_NOT}).*\b{_SPEAKS}\b.*\b{_UNTRUE_WORD}\b.*"

@@ -130,6 +130,8 @@ async def test_a_framed_quotation_of_a_model_carries_no_verdict(method: str, aft
         "The following claims are false:",
         "These are common myths:",
         "Common myths:",
+        "## False claims about our streets",
+        "### Myths about street names",
     ],
 )
 def test_no_item_of_a_list_that_is_called_false_is_quoted(lead: str) -> None:

@@ -24,7 +24,7 @@ from redargue.nli.aggregation import Weights
 from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
 from redargue.nli.claim_parts import claim_parts
-from redargue.nli.holders import BY_ORDER, twin
+from redargue.nli.holders import BY_ORDER, exchanged, twin
 from redargue.nli.reader import (
     SHOWN,
     Candidate,
@@ -140,18 +140,22 @@ class CarefulReader(Reader):
         return (*spans, *(replace(span, kind="skimmed") for span in skimmed))
 
     def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:
-        """The spans, without support that the text gives to the claim of another holder as well."""
-        found = {}
+        """The spans, without support that the text gives to the claim of another holder as well.
+
+        Where the claim is about two names, it may support the claim that exchanges them, but not more.
+        """
+        rivals: list[tuple[int, float, tuple[str, str]]] = []  # place, most support, claim and text
         for at, (each, span) in enumerate(zip(texts, spans, strict=True)):
             if span.judgement.supports > SHOWN:
-                text = parsed(" ".join(sentence.quote for sentence in each.cited))
-                if BY_ORDER.search(text.text) and bind(parsed(claim), text).finding != "bound":
+                own, text = parsed(claim), parsed(" ".join(sentence.quote for sentence in each.cited))
+                if BY_ORDER.search(text.text) and bind(own, text).finding != "bound":
                     spans[at] = replace(span, judgement=without_support(span.judgement))
-                elif other := twin(parsed(claim), text):
-                    found[at] = other, each.text
-        judgements = self._careful.read(list(found.values()))
-        for at, judgement in zip(found, judgements, strict=True):
-            if judgement.supports > SHOWN:
+                    continue
+                for other, most in ((twin(own, text), SHOWN), (exchanged(own, text), span.judgement.supports)):
+                    rivals += [(at, most, (other, each.text))] if other else []
+        judgements = self._careful.read([asked for _, _, asked in rivals])
+        for (at, most, _), judgement in zip(rivals, judgements, strict=True):
+            if judgement.supports > most:
                 spans[at] = replace(spans[at], judgement=without_support(spans[at].judgement))
         return spans
 
