@@ -192,6 +192,7 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
     return None
 
 
+STRUCK = re.compile(r"(?<![~`])~~(?![~\s])[^~\n]+(?<!\s)~~(?![~`])")  # in Markdown: what is struck out is not stated
 _LIST = 4_000  # characters of a list or a table that are read before one of its items
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+|[^:;|\n]{1,60}: [^;\n]+; [^:;|\n]{1,60}: ")
 
@@ -200,7 +201,15 @@ def _framed(text: str, start: int, end: int) -> bool:
     """Whether a quotation is said to be false by what is around it, or by what leads in its list or table."""
     quoted, after = text[start:end], text[end : end + FRAME]
     before = text[max(0, start - FRAME - _LIST) : start]
+    if _is_struck(text, start, end):
+        return True
     return framed(before[-FRAME:], quoted, after) or framed(_before_list(before + quoted)[-FRAME:], quoted, "")
+
+
+def _is_struck(text: str, start: int, end: int) -> bool:
+    """Whether a place is between marks of struck text: "~~The fee is 5 euros.~~"."""
+    around = STRUCK.finditer(text, max(0, start - FRAME), end + FRAME) if "~~" in text else ()
+    return any(struck.start() <= start and end <= struck.end() for struck in around)
 
 
 def _before_list(before: str) -> str:

@@ -148,3 +148,13 @@ def test_no_row_of_a_table_that_is_called_wrong_is_quoted() -> None:
     table = "\n".join(rows)
     assert not find_quote(rows[7], (Passage(text=f"The following prices are wrong:\n\n{table}"),)).found
     assert find_quote(rows[7], (Passage(text=f"The following prices hold:\n\n{table}"),)).found
+
+
+def test_struck_text_is_not_quoted() -> None:
+    passage = Passage(
+        text="~~The fee is 5 euros.~~ The fee is 7 euros.\n- ~~Entry is free.~~\n- Dogs ~ cats ~~ stay out."
+    )
+    assert not find_quote("The fee is 5 euros.", (passage,)).found
+    assert not find_quote("Entry is free.", (passage,)).found
+    assert find_quote("The fee is 7 euros.", (passage,)).found
+    assert find_quote("Dogs ~ cats ~~ stay out.", (passage,)).found

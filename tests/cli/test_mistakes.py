@@ -53,6 +53,18 @@ def test_a_mistake_on_the_command_line_is_named_without_jargon(
     assert not any(word in err for word in JARGON)
 
 
+def test_a_memory_of_the_environment_is_for_methods_that_have_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = str(tmp_path / "memory.db")
+    monkeypatch.setenv("REDARGUE_MEMORY", memory)
+    monkeypatch.setenv("REDARGUE_WORKSPACE", "news")
+    assert run(CHECK) == 0
+    assert not os.path.exists(memory)
+    assert run([*CHECK, "--memory", "other.db"]) == 2
+    assert "'tool-mad' has no memory with these settings (--memory)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [

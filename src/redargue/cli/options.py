@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redargue.assembly import Parts, connect, tools_setting, with_default_tool
+from redargue.assembly import Parts, can_remember, connect, tools_setting, with_default_tool
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.errors import RecordError, UsageError
 from redargue.methods.base import methods, rounds_setting
@@ -37,6 +37,10 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
         del fields["method"]
     asks_model = run.backend in LANGUAGE_MODELS if run.backend else bool(model)
     usual = TOOLS_WITH_MODEL if asks_model and not run.method else None
+    if not can_remember(run.method or DEFAULT_METHOD):  # the environment's memory is for the methods that have one
+        for name in ("memory", "workspace"):
+            if fields[name] == os.environ.get(f"REDARGUE_{name.upper()}"):
+                del fields[name]
     fields |= {"model": model, "models": models, "settings": settings}
     fields |= {"tools": _tools(run, search, settings, folder, usual), "mcp": tuple(search.mcp or ())}
     return RunSpec(**fields)

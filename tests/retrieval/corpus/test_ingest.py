@@ -190,6 +190,9 @@ def test_metadata_of_a_page_comes_from_what_it_states(tmp_path: Path, head: str,
 def test_what_a_page_strikes_out_is_not_read(tmp_path: Path) -> None:
     page = "<p>The fee is <del>5</del> <ins>7</ins> euros, entry <s>is free</s> costs <strike>1</strike> 2.</p>"
     assert one(write(tmp_path / "a.html", page)).text == "The fee is 7 euros, entry costs 2."
+    text = "- ~~Old.~~\nThe fee is ~~5~~ 7 euros, ~~and entry is free.~~ and `a ~~ b` is code.\n```\n~~kept~~\n```"
+    kept = "\nThe fee is  7 euros,  and `a ~~ b` is code.\n```\n~~kept~~\n```"
+    assert one(write(tmp_path / "a.md", text)).text == kept
 
 
 def test_a_note_across_a_table_leaves_its_cells_their_names(tmp_path: Path) -> None:

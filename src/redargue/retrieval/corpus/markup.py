@@ -14,6 +14,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import is_heading
+from redargue.quotes import STRUCK
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
 from redargue.sanitize import LIGATURES
@@ -73,12 +74,18 @@ def _is_fence(line: str) -> bool:
     return line.lstrip().startswith(("```", "~~~"))
 
 
+_MARKER = re.compile(r"\s*(?:[-*+>]|\d+[.)])?\s*")
+
+
 def _with_named_cells(lines: list[str]) -> Iterator[str]:
     """The lines, each row of a table as ``column: cell; column: cell.``, because a chunk may lack the head."""
     head: list[str] = []
     fenced = False
     for place, line in enumerate(lines):
         fenced ^= _is_fence(line)
+        if not fenced and STRUCK.search(line):
+            line = STRUCK.sub("", line)
+            line = "" if _MARKER.fullmatch(line) else line
         following = lines[place + 1] if place + 1 < len(lines) else ""
         if fenced or "|" not in line:
             head = []
