@@ -15,7 +15,8 @@ import asyncio
 import gzip
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,15 +77,21 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--folder", type=Path, default=pool.BUILD / "debate")
     parser.add_argument("--set", dest="sets", action="append", choices=NAMES, help="repeatable; default: all")
     parser.add_argument("--batch", type=int, default=BATCH)
-    parser.add_argument("--batches", type=int, default=LIMIT // BATCH, help="so many at most")
+    parser.add_argument("--first", type=int, default=0, help="number of the first batch")
+    parser.add_argument("--batches", type=int, default=LIMIT // BATCH, help="number after the last batch")
     parser.add_argument("--concurrency", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="run nothing")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write what a recount needs, without texts")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FILE",
+        help="write what a recount needs, without texts; a file's other batches stay",
+    )
     given = parser.parse_args(arguments)
     if given.keep:
         _keep(given.folder, given.keep)
         return
-    for batch in () if given.write else range(given.batches):
+    for batch in () if given.write else range(given.first, given.batches):
         for name in given.sets or NAMES:
             _run(name, batch, given)
     print(report(given.folder))
@@ -117,15 +124,15 @@ def _run(name: str, batch: int, given: argparse.Namespace) -> None:
 
 
 def _keep(folder: Path, file: Path) -> None:
-    """Writes labels and usage of all claims, by their ids, and the counts of replies."""
-    lines: list[dict[str, Any]] = []
-    for kept in _batches(folder):
+    """Writes labels and usage of the claims of finished batches, by their ids, and the counts of replies."""
+    finished = _finished(_batches(folder))
+    lines = [line for line in pool.rows(file) if line.get("batch") not in finished] if file.exists() else []
+    for kept in chain.from_iterable(finished.values()):
         for row in kept["rows"]:
             claim = {"text": row["example"]["id"], "labels": row["example"]["claim"]["labels"]}
             row["example"] = {name: row["example"][name] for name in ("id", "row", "gold")} | {"claim": claim}
             row["verdict"] = {name: row["verdict"].get(name) for name in ("label", "usage", "error")} | {"claim": claim}
-        lines.append(kept)
-    lines.append({"replies": _counted_replies(folder)})
+        lines.append(kept | {"replies": _counted_replies([kept])})
     with gzip.GzipFile(file, "wb", mtime=0) as zipped:
         zipped.writelines(f"{json.dumps(line)}\n".encode() for line in lines)
 
@@ -133,29 +140,34 @@ def _keep(folder: Path, file: Path) -> None:
 def _batches(folder: Path) -> Iterator[dict[str, Any]]:
     """What each method said of a batch, from the folder of a run or from the file of a recount."""
     if folder.is_file():
-        yield from (kept for kept in pool.rows(folder) if "rows" in kept)
+        yield from pool.rows(folder)
         return
     for path in sorted(folder.glob("*/rows.json")):
         kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
         end = len(kept["row"].partition(",")[0].replace(" ", "-").split("-"))
-        yield kept | {"batch": "-".join(path.parent.name.split("-")[:-end])}
+        batch = "-".join(path.parent.name.split("-")[:-end])
+        yield kept | {"batch": batch, "run": str(path.parent / kept["run"])}
 
 
 def _played(folder: Path) -> dict[str, list[Played]]:
     """What each method said of the claims that all of them have had."""
-    by_batch: dict[str, dict[str, list[Played]]] = defaultdict(dict)
-    for kept in _batches(folder):
-        by_batch[kept["batch"]][kept["row"]] = [
+    played: dict[str, list[Played]] = {row: [] for row in systems(("corpus", "keywords"))}
+    for kept in chain.from_iterable(_finished(_batches(folder)).values()):
+        played[kept["row"]] += [
             Played(row["dataset"], Example.model_validate(row["example"]), Verdict.model_validate(row["verdict"]))
             for row in kept["rows"]
         ]
-    every = list(systems(("corpus", "keywords")))
-    played: dict[str, list[Played]] = {row: [] for row in every}
-    for rows in by_batch.values():
-        if set(rows) == set(every):
-            for row in every:
-                played[row] += rows[row]
     return played
+
+
+def _finished(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The batches that every method has had, by their names."""
+    batches: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for kept in rows:
+        if "rows" in kept:
+            batches[kept["batch"]].append(kept)
+    every = set(systems(("corpus", "keywords")))
+    return {name: batch for name, batch in batches.items() if {kept["row"] for kept in batch} == every}
 
 
 def report(folder: Path) -> str:
@@ -242,16 +254,14 @@ def _tests(played: dict[str, list[Played]]) -> str:
     return table_markdown(table)
 
 
-def _counted_replies(folder: Path) -> dict[str, Counter[str]]:
+def _counted_replies(batches: Iterable[dict[str, Any]]) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    if folder.is_file():
-        (replies,) = (kept["replies"] for kept in pool.rows(folder) if "replies" in kept)
-        return {task: Counter(of) for task, of in replies.items()}
-    for path in folder.glob("*/rows.json"):
-        kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if kept["row"] == READER:
+    for kept in batches:
+        for task, of in kept.get("replies", {}).items():  # of a recount
+            counts[task].update(of)
+        if kept.get("row", READER) == READER or "replies" in kept:
             continue
-        for event in last_attempts(path.parent / kept["run"]):
+        for event in last_attempts(Path(kept["run"])):
             if isinstance(event, CallFinished) and event.charge == "call":
                 counts[event.task]["repaired" if event.rejected else "at first"] += 1
             elif isinstance(event, CallFailed):
@@ -261,7 +271,7 @@ def _counted_replies(folder: Path) -> dict[str, Counter[str]]:
 
 def _replies(folder: Path) -> str:
     """How many replies were read at first, after a repair, or not at all, by task."""
-    counts = _counted_replies(folder)
+    counts = _counted_replies(_batches(folder))
     heads = ("at first", "repaired", "lost", "failed")
     table = Table(
         title="Replies",
