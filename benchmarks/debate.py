@@ -106,6 +106,8 @@ def _run(name: str, batch: int, given: argparse.Namespace) -> None:
     with_model = RunSpec(store=store, model=given.model, base_url=given.base_url, max_tokens=600)
     for row, text in systems(tools).items():
         place = given.folder / f"{name}-{batch}-{row.partition(',')[0].replace(' ', '-')}"
+        if (place / "rows.json").exists():
+            continue
         spec = RunSpec(store=store, offline=True) if row == READER else with_model
         system = System.parse(text)
         bench = Bench(place, examples, [system], sample=sample | {"batch": batch}, spec=spec)

@@ -353,6 +353,21 @@ def test_a_claim_that_says_more_or_less_than_a_cell_is_left_to_the_models(claim:
     assert check_consistency(claim, MODELS).verdict != "supported"
 
 
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("Tarn employs 52 people.", "supported"),
+        ("Tarn has 52 employees.", "supported"),
+        ("Tarn has 5,200 inhabitants.", "supported"),
+        ("Tarn has 5,200 employees.", "nothing"),
+        ("Tarn employs 52 engineers.", "nothing"),
+    ],
+)
+def test_a_column_may_name_what_is_counted_otherwise(claim: str, verdict: str) -> None:
+    rows = ("Town: Tarn; Population: 5,200; Staff: 52.", "Town: Wick; Population: 8,100; Staff: 70.")
+    assert check_consistency(claim, rows).verdict == verdict
+
+
 def test_of_two_rows_with_one_name_neither_supports_a_claim() -> None:
     rows = ("Area: Wick; Year: 2024; Leakage: 17 litres.", "Area: Wick; Year: 2025; Leakage: 18 litres.")
     assert check_consistency("Leakage in Wick is 17 litres.", rows).verdict == "nothing"

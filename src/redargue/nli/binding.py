@@ -303,7 +303,7 @@ _IMPLIED = {
     "clock": "time hour",
     "year": "year date",
     "month": "month date",
-    "count": "many",
+    "count": "many people person",
 } | dict.fromkeys(("EUR", "USD", "GBP", "CHF"), "price cost pay fee charge worth spend")
 _IMPLIED_STEMS = {name: frozenset(map(stem, words.split())) for name, words in _IMPLIED.items()}
 
@@ -355,12 +355,14 @@ def says_a_cell(claim: Parsed, head: Sequence[str], row: Sequence[str], known: f
     return False
 
 
-# A measure and what has it: "10 m wide" and "a width of 10 m".
+# A measure and what has it: "10 m wide" and "a width of 10 m"; what is counted: "employs 52 people" and "staff: 52".
 _SAID_OTHERWISE = {
     stem(one): frozenset(map(stem, others.split()))
     for one, others in (
         *(("wide", "width"), ("long", "length"), ("deep", "depth"), ("high", "height"), ("tall", "height")),
         *(("width", "wide"), ("length", "long"), ("depth", "deep"), ("height", "high tall")),
+        *(("employ", "staff headcount workforce"), ("employee", "staff headcount workforce")),
+        *(("staff", "employee headcount workforce"), ("inhabitant", "population"), ("resident", "population")),
     )
 }
 
