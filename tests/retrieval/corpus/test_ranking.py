@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.retrieval.corpus.ranking import best_excerpt, fts5_query, fuse, nearest, spread, uncovered
+from redargue.retrieval.corpus.ranking import best_excerpt, fts5_query, fuse, fuse_both, nearest, spread, uncovered
 
 
 @given(
@@ -27,6 +27,16 @@ def test_fusion_rewards_agreement_and_orders_ties_by_number() -> None:
     fused = fuse([7, 3], [9, 3])
     assert [number for number, _ in fused] == [3, 7, 9]
     assert dict(fused)[3] == pytest.approx(2 / 62)
+
+
+def test_the_first_by_words_is_among_the_first_three() -> None:
+    by_meaning = [1, 2, 3, 4, 5]
+    assert fuse_both(by_meaning, []) == fuse(by_meaning)
+    assert fuse_both(by_meaning, [2, 9]) == fuse(by_meaning, [2, 9])
+    ranked = fuse_both(by_meaning, [9, 4, 2, 1])
+    assert [number for number, _ in ranked] == [1, 2, 9, 4, 3, 5]
+    assert [score for _, score in ranked] == sorted((score for _, score in ranked), reverse=True)
+    assert [number for number, _ in fuse_both([], [9])] == [9]
 
 
 @given(query=st.text() | st.text(alphabet="\"*():^-+ANDORNEAT{}\\'_.,\x00\ud800é日"))

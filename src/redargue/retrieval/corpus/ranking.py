@@ -108,6 +108,22 @@ def fuse(*rankings: Iterable[int]) -> list[tuple[int, float]]:
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
+def fuse_both(by_meaning: Iterable[int], by_words: Sequence[int]) -> list[tuple[int, float]]:
+    """Both rankings of a query fused; the first by words is among the first three.
+
+    It may be the only one with a name that tells a row of a table from thousands of others of one meaning.
+    """
+    ranked = fuse(by_meaning, by_words)
+    place = next((place for place, (number, _) in enumerate(ranked) if number == by_words[0]), 0) if by_words else 0
+    if place > _FIRST_BY_WORDS:
+        number, _ = ranked.pop(place)
+        ranked.insert(_FIRST_BY_WORDS, (number, ranked[_FIRST_BY_WORDS - 1][1]))
+    return ranked
+
+
+_FIRST_BY_WORDS = 2  # the last place that it may have, counted from 0
+
+
 def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int]) -> list[tuple[int, float]]:
     """Diversifies a ranking of chunks: halves a score for every better chunk of the same document."""
     seen: Counter[int] = Counter()

@@ -38,7 +38,7 @@ from redargue.retrieval.corpus.documents import (
     updated_checksum,
 )
 from redargue.retrieval.corpus.ingest import moment, new_mark, refuse_while_adding, was_killed
-from redargue.retrieval.corpus.ranking import Span, best_excerpt, bm25_search, fts5_query, fuse, nearest, spread
+from redargue.retrieval.corpus.ranking import Span, best_excerpt, bm25_search, fts5_query, fuse_both, nearest, spread
 
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 
@@ -168,7 +168,7 @@ class SqliteCorpus(Corpus):
             numbers, matrix = self._all_vectors(db)
             meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
             words = [number for number, _ in bm25_search(db, "chunk_words", query, depth)]
-            ranked = fuse(meaning, words)
+            ranked = fuse_both(meaning, words)
             find = f"SELECT number, document, start, stop FROM chunks WHERE number IN ({', '.join('?' * len(ranked))})"
             rows = {number: row for number, *row in db.execute(find, [chunk for chunk, _ in ranked])}
             for chunk, score in spread(ranked, {number: row[0] for number, row in rows.items()}):

@@ -30,7 +30,7 @@ from redargue.retrieval.corpus.ranking import (
     TITLE_WEIGHT,
     Span,
     best_excerpt,
-    fuse,
+    fuse_both,
     query_terms,
     spread,
     terms,
@@ -220,8 +220,8 @@ class MilvusReader(Corpus):
         rows |= self._link.get(self._chunks, [key for key, _ in by_words if key not in rows], _CHUNK)
         keys = sorted(rows, key=lambda key: (rows[key]["order"], key))  # insertion order
         numbers = {key: number for number, key in enumerate(keys)}
-        words = (numbers[key] for key, _ in by_words if key in rows)
-        ranked = fuse((numbers[row["key"]] for row, _ in near), words)
+        words = [numbers[key] for key, _ in by_words if key in rows]
+        ranked = fuse_both((numbers[row["key"]] for row, _ in near), words)
         owners = {key.partition(".")[0]: number for number, key in enumerate(keys)}
         documents = {number: owners[key.partition(".")[0]] for key, number in numbers.items()}
         best = [(rows[keys[number]], score) for number, score in spread(ranked, documents)]
