@@ -359,13 +359,29 @@ def test_a_claim_that_says_more_or_less_than_a_cell_is_left_to_the_models(claim:
         ("Tarn employs 52 people.", "supported"),
         ("Tarn has 52 employees.", "supported"),
         ("Tarn has 5,200 inhabitants.", "supported"),
-        ("Tarn has 5,200 employees.", "nothing"),
+        ("Tarn has 5,200 employees.", "contradicted"),
         ("Tarn employs 52 engineers.", "nothing"),
+        ("Tarn employs 61 people.", "contradicted"),
+        ("Tarn has 61 people.", "nothing"),  # no column
+        ("Tarn employs more than 61 people.", "nothing"),
     ],
 )
 def test_a_column_may_name_what_is_counted_otherwise(claim: str, verdict: str) -> None:
     rows = ("Town: Tarn; Population: 5,200; Staff: 52.", "Town: Wick; Population: 8,100; Staff: 70.")
     assert check_consistency(claim, rows).verdict == verdict
+
+
+def test_a_value_that_is_stated_elsewhere_is_not_contradicted_by_a_cell() -> None:
+    rows = (
+        "Town: Tarn; Staff: 52; Guests 2023: 900; Guests 2024: 870.",
+        "Town: Wick; Staff: 70; Guests 2023: 5; Guests 2024: 6.",
+    )
+    assert check_consistency("Tarn had 800 guests.", rows).verdict == "doubtful"  # two columns
+    found = check_consistency("Tarn employs 61 people.", rows)
+    assert [(each.claim, each.evidence) for each in found.differences] == [("61", "52")]
+    assert (
+        check_consistency("Tarn employs 61 people.", (*rows, "In summer 61 people work in Tarn.")).verdict == "nothing"
+    )
 
 
 def test_of_two_rows_with_one_name_neither_supports_a_claim() -> None:

@@ -327,8 +327,12 @@ def _speaks_for(stated: Fact, fact: Fact, others: Sequence[Fact]) -> bool:
     return bool(stated.keys & here) and not stated.keys & elsewhere
 
 
-def says_a_cell(claim: Parsed, head: Sequence[str], row: Sequence[str], known: frozenset[str] = frozenset()) -> bool:
-    """Whether a claim gives one value to the thing that a row begins with, as the row does, and says nothing else.
+def value_of_cell(
+    claim: Parsed, head: Sequence[str], row: Sequence[str], known: frozenset[str] = frozenset()
+) -> Quantity | None:
+    """The value of the cell that a claim is about, if it says no more than one value of what the row begins with.
+
+    A value other than the claim's is that of the only column which the claim names.
 
     Args:
         head: names of the columns.
@@ -336,10 +340,10 @@ def says_a_cell(claim: Parsed, head: Sequence[str], row: Sequence[str], known: f
         known: stems of the title.
     """
     if len(claim.quantities) != 1 or any(pattern.search(claim.text) for pattern in (_RELATES, _DENIES, MODALS)):
-        return False
+        return None
     (value,), thing = claim.quantities, parsed(row[0])
     if value.low != value.high or value.approximate or not thing.content or not thing.vocabulary <= claim.vocabulary:
-        return False
+        return None
     of_kind = [
         (parsed(name).vocabulary, parsed(cell))
         for name, cell in zip(head[1:], row[1:], strict=True)
@@ -347,12 +351,17 @@ def says_a_cell(claim: Parsed, head: Sequence[str], row: Sequence[str], known: f
     ]
     said = {claim.stems[place] for place in claim.content} - thing.vocabulary - parsed(head[0]).vocabulary - known
     implied = _IMPLIED_STEMS[""] | _IMPLIED_STEMS.get(value.dimension, frozenset())
+    others = []
     for column, cell in of_kind:
-        only = len(cell.quantities) == 1 and not cell.content
         named = {word for word in said if _has(column, word)}
-        if only and related(value, cell.quantities[0]) == "equal" and said - named <= implied:
-            return bool(named) or (len(of_kind) == 1 and not column.isdisjoint(implied))
-    return False
+        if len(cell.quantities) != 1 or cell.content or not said - named <= implied:
+            continue
+        relation = related(value, cell.quantities[0])
+        if relation == "equal" and (named or (len(of_kind) == 1 and not column.isdisjoint(implied))):
+            return cell.quantities[0]
+        if relation == "unequal" and named:
+            others.append(cell.quantities[0])
+    return others[0] if len(others) == 1 else None
 
 
 # A measure and what has it: "10 m wide" and "a width of 10 m"; what is counted: "employs 52 people" and "staff: 52".

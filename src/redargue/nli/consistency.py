@@ -14,10 +14,11 @@ from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference, DifferenceKind
 from redargue.nli.alignment import Alignment, Parsed, align, compare_quantities, parsed
-from redargue.nli.binding import Binding, bind, bind_words, gives, holds, says_a_cell
-from redargue.nli.edits import Edit, EditToken, edit_of, tokens
+from redargue.nli.binding import Binding, bind, bind_words, gives, holds, value_of_cell
+from redargue.nli.edits import Edit, EditToken, edit_of, related, tokens
 from redargue.nli.facts import tables_in
 from redargue.nli.grammar import FUNCTION_WORDS, is_past, stem, word_set
+from redargue.nli.quantities import Quantity
 
 # Whether a text asserts a claim word for word.
 
@@ -187,14 +188,29 @@ def _comparable(text: str) -> bool:
 
 
 def _cell_said(claim: str, sentences: Sequence[str], known: frozenset[str]) -> _Consistency | None:
-    """The row that has all that the claim says, if no other row of its table begins with the same name."""
+    """The row that has all that the claim says, or another value for it, if no other row begins with the same name."""
     for table, places in tables_in(sentences):
         head, *rows = (row.split(" | ") for row in table.split("\n"))
         count = Counter(row[0] for row in rows)
         for place, row in zip(places, rows, strict=True):
-            if count[row[0]] == 1 and says_a_cell(parsed(claim), head, row, known):
+            value = value_of_cell(parsed(claim), head, row, known) if count[row[0]] == 1 else None
+            if not value:
+                continue
+            (mine,) = parsed(claim).quantities
+            if related(mine, value) == "equal":
                 return _Consistency("supported", place)
+            if not _states_too(sentences, place, parsed(row[0]), mine):
+                return _Consistency("contradicted", place, (_difference("number", mine.text, value.text),))
     return None
+
+
+def _states_too(sentences: Sequence[str], place: int, thing: Parsed, value: Quantity) -> bool:
+    """Whether a sentence at another place has the thing and the value."""
+    others = (parsed(other) for at, other in enumerate(sentences) if at != place)
+    return any(
+        thing.vocabulary <= other.vocabulary and any(related(value, one) == "equal" for one in other.quantities)
+        for other in others
+    )
 
 
 def _crossed(claim: str, sentences: Sequence[str], known: frozenset[str]) -> _Consistency | None:
