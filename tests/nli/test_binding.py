@@ -363,6 +363,9 @@ def test_a_claim_that_says_more_or_less_than_a_cell_is_left_to_the_models(claim:
         ("Tarn employs 52 engineers.", "nothing"),
         ("Tarn employs 61 people.", "contradicted"),
         ("Tarn has 61 people.", "nothing"),  # no column
+        ("Tarn employs 50 people.", "nothing"),  # rounded
+        ("Tarn has 5,000 inhabitants.", "nothing"),
+        ("Tarn has 5,100 inhabitants.", "contradicted"),
         ("Tarn employs more than 61 people.", "nothing"),
     ],
 )

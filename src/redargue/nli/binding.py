@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, pairwise
+from math import isclose
 from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference
@@ -19,7 +20,7 @@ from redargue.nli.alignment import Parsed, parsed
 from redargue.nli.edits import related, values_of
 from redargue.nli.facts import Fact, cells, cuts_of, facts_of, holders_before, parts_of, respective, rows_of
 from redargue.nli.grammar import MODALS, NEGATORS, stem
-from redargue.nli.holders import WordToken, alike, tokens_of
+from redargue.nli.holders import DATES, WordToken, alike, tokens_of
 from redargue.nli.quantities import Quantity
 
 # Two clauses with the same verb, or with it left out in the second: "Smith was elected chair and Jones treasurer". A
@@ -359,9 +360,15 @@ def value_of_cell(
         relation = related(value, cell.quantities[0])
         if relation == "equal" and (named or (len(of_kind) == 1 and not column.isdisjoint(implied))):
             return cell.quantities[0]
-        if relation == "unequal" and named:
+        if relation == "unequal" and named and not _is_rounded(value, cell.quantities[0]):
             others.append(cell.quantities[0])
     return others[0] if len(others) == 1 else None
+
+
+def _is_rounded(value: Quantity, other: Quantity) -> bool:
+    """Whether a value may be another one in fewer digits: "5,000 inhabitants" beside 5,212."""
+    digits = len(f"{value.low:.9e}".partition("e")[0].replace(".", "").rstrip("0"))
+    return value.dimension not in DATES and isclose(float(f"{other.low:.{max(digits - 1, 0)}e}"), value.low)
 
 
 # A measure and what has it: "10 m wide" and "a width of 10 m"; what is counted: "employs 52 people" and "staff: 52".
