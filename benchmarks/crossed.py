@@ -1,6 +1,6 @@
 """Texts that pair holders with their values, and claims that pair them rightly and wrongly.
 
-``crossed.jsonl`` has 130 texts by three authors, of ten forms (coordination, respectively, tables,
+``crossed.jsonl`` has 104 texts by three authors, of ten forms (coordination, respectively, tables,
 lists, brackets, subordinate clauses, contrasts, roles, dates, others), each with a true claim and
 one that gives a holder another's value in the same words. No model was trained on them. To support
 a crossed claim is the gravest error.

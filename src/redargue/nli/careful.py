@@ -36,7 +36,7 @@ from redargue.nli.reader import (
     numbers_had,
     without_support,
 )
-from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel
+from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training
@@ -142,21 +142,24 @@ class CarefulReader(Reader):
     def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:
         """The spans, without support that the text gives to the claim of another holder as well.
 
-        Where the claim is about two names, it may support the claim that exchanges them, but not more.
+        Of one fact about two names, a text that rather supports the claim which exchanges them says nothing.
         """
-        rivals: list[tuple[int, float, tuple[str, str]]] = []  # place, most support, claim and text
+        of_one_fact = not claim_parts(claim).texts
+        rivals: list[tuple[int, float, Entailment, tuple[str, str]]] = []  # place, most support, then what is left
         for at, (each, span) in enumerate(zip(texts, spans, strict=True)):
-            if span.judgement.supports > SHOWN:
+            if (judgement := span.judgement).supports > SHOWN:
                 own, text = parsed(claim), parsed(" ".join(sentence.quote for sentence in each.cited))
                 if BY_ORDER.search(text.text) and bind(own, text).finding != "bound":
-                    spans[at] = replace(span, judgement=without_support(span.judgement))
+                    spans[at] = replace(span, judgement=without_support(judgement))
                     continue
-                for other, most in ((twin(own, text), SHOWN), (exchanged(own, text), span.judgement.supports)):
-                    rivals += [(at, most, (other, each.text))] if other else []
-        judgements = self._careful.read([asked for _, _, asked in rivals])
-        for (at, most, _), judgement in zip(rivals, judgements, strict=True):
+                if other := twin(own, text):
+                    rivals.append((at, SHOWN, without_support(judgement), (other, each.text)))
+                if of_one_fact and (other := exchanged(own, text)):
+                    rivals.append((at, judgement.supports, Entailment(0.0, 0.0, 1.0), (other, each.text)))
+        judgements = self._careful.read([asked for *_, asked in rivals])
+        for (at, most, left, _), judgement in zip(rivals, judgements, strict=True):
             if judgement.supports > most:
-                spans[at] = replace(spans[at], judgement=without_support(spans[at].judgement))
+                spans[at] = replace(spans[at], judgement=left)
         return spans
 
 
