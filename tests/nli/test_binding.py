@@ -383,7 +383,7 @@ def test_a_value_that_is_stated_elsewhere_is_not_contradicted_by_a_cell() -> Non
     found = check_consistency("Tarn employs 61 people.", rows)
     assert [(each.claim, each.evidence) for each in found.differences] == [("61", "52")]
     assert (
-        check_consistency("Tarn employs 61 people.", (*rows, "In summer 61 people work in Tarn.")).verdict == "nothing"
+        check_consistency("Tarn employs 61 people.", (*rows, "It has had 61 since May.")).verdict == "nothing"
     )
 
 

@@ -199,17 +199,18 @@ def _cell_said(claim: str, sentences: Sequence[str], known: frozenset[str]) -> _
             (mine,) = parsed(claim).quantities
             if related(mine, value) == "equal":
                 return _Consistency("supported", place)
-            if not _states_too(sentences, place, parsed(row[0]), mine):
+            if not _states_too(sentences, place, places, parsed(row[0]), mine):
                 return _Consistency("contradicted", place, (_difference("number", mine.text, value.text),))
     return None
 
 
-def _states_too(sentences: Sequence[str], place: int, thing: Parsed, value: Quantity) -> bool:
-    """Whether a sentence at another place has the thing and the value."""
-    others = (parsed(other) for at, other in enumerate(sentences) if at != place)
+def _states_too(sentences: Sequence[str], place: int, table: range, thing: Parsed, value: Quantity) -> bool:
+    """Whether a sentence beside the table has a value, or another row of it the value and the thing."""
+    others = ((at, parsed(other)) for at, other in enumerate(sentences) if at != place)
     return any(
-        thing.vocabulary <= other.vocabulary and any(related(value, one) == "equal" for one in other.quantities)
-        for other in others
+        (at not in table or thing.vocabulary <= other.vocabulary)
+        and any(related(value, one) == "equal" for one in other.quantities)
+        for at, other in others
     )
 
 
