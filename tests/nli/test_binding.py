@@ -382,9 +382,7 @@ def test_a_value_that_is_stated_elsewhere_is_not_contradicted_by_a_cell() -> Non
     assert check_consistency("Tarn had 800 guests.", rows).verdict == "doubtful"  # two columns
     found = check_consistency("Tarn employs 61 people.", rows)
     assert [(each.claim, each.evidence) for each in found.differences] == [("61", "52")]
-    assert (
-        check_consistency("Tarn employs 61 people.", (*rows, "It has had 61 since May.")).verdict == "nothing"
-    )
+    assert check_consistency("Tarn employs 61 people.", (*rows, "It has had 61 since May.")).verdict == "nothing"
 
 
 def test_of_two_rows_with_one_name_neither_supports_a_claim() -> None:

@@ -353,3 +353,14 @@ def test_a_package_without_its_model_says_what_to_install(package: Path) -> None
     with pytest.raises(UsageError, match=r"no file 'entailment\.onnx'") as refused:
         read_weights(package).model(threads=1)
     assert "redargue-reader" in refused.value.hint
+
+
+def test_a_row_contradicts_no_value_that_another_passage_states() -> None:
+    table = Passage(text="Site: Tarn; Staff: 52; Opened: 1987.\nSite: Wick; Staff: 61; Opened: 2001.", title="Sites")
+    later = Passage(text="The report covers 2023. Since then the staff at Tarn has grown to 61.")
+    unrelated = Passage(text="Site: Esk; Staff: 61; Opened: 1995.\nSite: Dunn; Staff: 12; Opened: 1996.")
+    reader = Reader(shared(1), Scripted(lambda _: REFUTES))
+    (found,) = reader.read("Tarn employs 61 people.", [table]).comparisons
+    assert [(each.claim, each.evidence) for each in found.differences] == [("61", "52")]
+    assert reader.read("Tarn employs 61 people.", [table, unrelated]).comparisons
+    assert not reader.read("Tarn employs 61 people.", [table, later]).comparisons

@@ -38,6 +38,7 @@ from redargue.nli.aggregation import (
 )
 from redargue.nli.alignment import counts_something_else, lexical_coverage, parsed
 from redargue.nli.consistency import check_consistency, only_framed, only_planned
+from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rows_of_others
 from redargue.nli.quantities import in_units_of
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
@@ -342,13 +343,14 @@ class Reader:
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
         candidates: list[Candidate] = []
-        compared, comparisons = [], []
+        compared, comparisons, read = [], [], []
         for passage in distinct_passages(passages):
             texts, nearest = self._nearest(claim, passage)
             if not texts:
                 continue
             candidates += _candidates(passage, texts, nearest)
-            near = (texts[i] for i in sorted(nearest))
+            near = [texts[i] for i in sorted(nearest)]
+            read.append((passage, near))
             if asserted := [text for text in near if not (only_framed(claim, text) or is_of_another(claim, text))]:
                 compared.append((passage.title, asserted))
             if comparison := _compared(claim, texts, passage):
@@ -358,7 +360,7 @@ class Reader:
             compare_words=partial(_by_words, claim, compared),
             publishers_once=self._publishers_once,
             weights=self._weights,
-            comparisons=tuple(comparisons),
+            comparisons=tuple(each for each in comparisons if not _stated_elsewhere(claim, each, read)),
             least=self.least_for(passages),
         )
 
@@ -436,6 +438,21 @@ def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison
     if result.sentence is None or result.verdict not in ("supported", "contradicted"):
         return None
     return _Comparison(SourcedSentence(texts[result.sentence], passage), result.differences)
+
+
+def _stated_elsewhere(claim: str, found: _Comparison, read: Sequence[tuple[Passage, Sequence[str]]]) -> bool:
+    """Whether a row contradicts the claim, and another passage states a value of it: the models weigh both."""
+    if not found.differences or not is_row(found.sentence.quote):
+        return False
+    own = parsed(claim)
+    elsewhere = (parsed(text) for passage, texts in read if passage is not found.sentence.passage for text in texts)
+    return any(
+        related(value, other) == "equal"
+        for text in elsewhere
+        if not is_row(text.text) or parsed(text.text.partition(";")[0].partition(": ")[2]).vocabulary <= own.vocabulary
+        for value in own.quantities
+        for other in text.quantities
+    )
 
 
 def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float) -> tuple[Entailment, float]:
