@@ -170,7 +170,7 @@ def twin(claim: Parsed, text: Parsed) -> str | None:
 
 
 def exchanged(claim: Parsed, text: Parsed, times: int = 1) -> str | None:
-    """The claim with its two names in each other's places, where the text has both of them so many times."""
+    """The claim with its two names in each other's places, where the text has each at least ``times`` times."""
     names = [each for each in _holders(claim, text) if each.sort == "name"]
     given = [each.keys for each in _holders(text, claim)]
     if len(names) != 2 or min(given.count(each.keys) for each in names) < times:

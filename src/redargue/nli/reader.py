@@ -441,16 +441,17 @@ def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison
 
 
 def _stated_elsewhere(claim: str, found: _Comparison, read: Sequence[tuple[Passage, Sequence[str]]]) -> bool:
-    """Whether a row contradicts the claim, and another passage states a value of it: the models weigh both."""
-    if not found.differences or not is_row(found.sentence.quote):
+    """Whether a row has another value than the claim, and another passage states the claim's: the models weigh both."""
+    own, numbers = parsed(claim), [each.claim for each in found.differences if each.kind == "number"]
+    values = [value for value in own.quantities if any(value.text in number for number in numbers)]
+    if not values or not is_row(found.sentence.quote):
         return False
-    own = parsed(claim)
     elsewhere = (parsed(text) for passage, texts in read if passage is not found.sentence.passage for text in texts)
     return any(
         related(value, other) == "equal"
         for text in elsewhere
         if not is_row(text.text) or parsed(text.text.partition(";")[0].partition(": ")[2]).vocabulary <= own.vocabulary
-        for value in own.quantities
+        for value in values
         for other in text.quantities
     )
 
