@@ -143,4 +143,6 @@ def test_processes_that_need_the_starter_corpus_together_write_it_once(
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "1234"]
     told = {process.communicate() for process in processes}
     assert len(told) == 1, told
-    assert sorted(path.suffix for path in (tmp_path / "home").iterdir()) == [".db", ".lock"]
+    left = {path.suffix for path in (tmp_path / "home").iterdir()}
+    # Two connections that close at the same moment can each leave SQLite's own files to the other.
+    assert left - {".db-shm", ".db-wal"} == {".db", ".lock"}
