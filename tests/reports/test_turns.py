@@ -23,7 +23,7 @@ from redargue.events import (
     Stepped,
 )
 from redargue.reports.render import render
-from redargue.verdicts import Verdict
+from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import N, R, S, bench_of, run_of, written
 
 
@@ -132,3 +132,12 @@ def test_what_was_stored_in_the_memory_comes_after_the_steps_that_found_it(tmp_p
         each.text_content() for each in teams(tmp_path, *steps, stored, method="mermaid").xpath("//div[@class='turn']")
     ]
     assert ["2 passages added" in turn for turn in turns] == [False, True]
+
+
+def test_an_error_and_what_to_do_about_it_are_distinct(tmp_path: Path) -> None:
+    claim = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+    error = ErrorInfo(type="ProviderError", what="no answer", where="", hint="try again", exit_code=5)
+    begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
+    folder = written(tmp_path / "r", [claim], [begun, ClaimEnded(verdict=Verdict(claim=claim, error=error))])
+    page = html.document_fromstring(render(folder))
+    assert page.xpath("//details//p[@class='bad']/text()") == ["no answer → try again"]

@@ -8,9 +8,8 @@ from typing import NamedTuple, TypeVar
 
 from redargue import words
 from redargue.reports import SingleRun
-from redargue.reports.overview import shortened_cell
 from redargue.reports.phrases import label_of, outcome_text
-from redargue.reports.table import Cell, Column, Table
+from redargue.reports.table import Cell, Column, Table, cut
 from redargue.text import outcome, unchecked_reasons
 from redargue.text.extract import Extraction
 from redargue.text.segment import Text
@@ -123,7 +122,7 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
     """The sentences without a claim, each with the reason."""
     rows: list[tuple[Cell, ...]] = []
     for sentence in extraction.unchecked:
-        said = shortened_cell(readable_text(text.text[sentence.start : sentence.end]))
+        said = cut(readable_text(text.text[sentence.start : sentence.end]), 400, " …")
         rows.append((f"{sentence.start}–{sentence.end}", said, words.unchecked(sentence.why)))
     titles = ("Sentence", "Reason")
     columns = (Column("Characters"), *(Column(title, "long") for title in titles))
