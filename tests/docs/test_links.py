@@ -79,9 +79,7 @@ def test_the_page_on_limits_names_every_method_that_searches_the_web_by_default(
     for name in methods:
         setting, profile = tools_setting(name), methods[name].profiles.get("hardened", {})
         field = methods[name].settings_class.model_fields.get(setting)
-        if field and "keywords" in profile.get(
-            setting, field.default
-        ):  # replaced by a live tool
+        if field and "keywords" in profile.get(setting, field.default):  # replaced by a live tool
             online.add(name)
     assert online == set(re.findall(r"`([\w-]+)`", row.partition("by default (")[2].partition(")")[0]))
 

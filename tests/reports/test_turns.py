@@ -138,6 +138,8 @@ def test_an_error_and_what_to_do_about_it_are_distinct(tmp_path: Path) -> None:
     claim = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
     error = ErrorInfo(type="ProviderError", what="no answer", where="", hint="try again", exit_code=5)
     begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
-    folder = written(tmp_path / "r", [claim], [begun, ClaimEnded(verdict=Verdict(claim=claim, label=None, error=error))])
+    folder = written(
+        tmp_path / "r", [claim], [begun, ClaimEnded(verdict=Verdict(claim=claim, label=None, error=error))]
+    )
     page = html.document_fromstring(render(folder))
     assert page.xpath("//details//p[@class='bad']/text()") == ["no answer → try again"]

@@ -63,6 +63,21 @@ def test_a_sentence_begins_with_a_number_or_after_that_of_a_footnote(sentences: 
     assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
 
 
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ("It opened in 1889 [facts](src.md).", "It is 330 metres long."),
+        ("It opened in 1889 [facts](https://example.org/a?b=c#d)!", "14 people came."),
+        ("See [facts](a.md), [fees](b.md) and [rules](c.md).", "“It is safe,” she said."),
+        ("It opened in 1889 [facts](src.md) and closed in 1990.",),
+        ("It opened in 1889 [facts](src.md). and then closed.",),
+        ("The value is v[1](2).5 metres.",),
+    ],
+)
+def test_a_sentence_ends_behind_a_link(sentences: tuple[str, ...]) -> None:
+    assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
+
+
 def test_the_mark_of_a_footnote_is_no_part_of_what_it_says() -> None:
     text = "The bridge is open.[^1]\n\n[^1]: A further payment depends on the weather.\n[^b]: It was paid in May."
     found = [each.text for each in sentences_of(text)]
