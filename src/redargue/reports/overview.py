@@ -315,7 +315,6 @@ def risk_counts(rows: Sequence[RiskRow]) -> str:
 
 
 def risk_tables(rows: Sequence[RiskRow]) -> tuple[Table, ...]:
-    """A table for each risk that has rows."""
     titles = ("Claim", "Nearest sentence", "What differs")
     columns = (number("No."), *(Column(title, "long") for title in titles))
     found = []

@@ -166,7 +166,7 @@ def _is_after_ordinal(text: str, start: int) -> bool:
 # footnote, and "… in Spain. 486 adults …", with a number.
 _AFTER_MARK = re.compile(
     r"\b[^\W\d_]{4,}[.!?][\"”’)]?\d{1,2}\s+(?=[A-Z][a-z])"
-    r"|\]\([^()\s]{1,2000}\)[.!?][\"”’)]?\s+(?=[\"“(]?[A-Z\d])"  # a link of Markdown
+    r"|\]\([^()\s]{1,2000}+\)[.!?][\"”’)]?\s+(?=[\"“(]?[A-Z\d])"  # a link of Markdown
     r"|[\w)%][.!?][\"”’)]?(?:\[\^?[\w -]{1,20}\]|[¹²³⁰⁴-⁹]+|【[^】\n]{1,40}】)+\s+(?=[\"“(]?[A-Z\d])"
 )
 _BEFORE_NUMBER = re.compile(
