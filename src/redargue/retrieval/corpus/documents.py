@@ -136,7 +136,7 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     A document is split for its chunks and for its sentences at about the same time.
     """
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
-    starts = {start for start in starts if not _is_after_ordinal(text, start)}
+    starts = {each for each in starts if text[each - 1 : each + 1] != "](" and not _is_after_ordinal(text, each)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
     starts.update(match.end() for match in _AFTER_MARK.finditer(text))
     starts.update(
