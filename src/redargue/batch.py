@@ -210,7 +210,6 @@ def refused_line(row: RefusedRow) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, object]:
-    """The cells of a row of the table, by column."""
     if row["claim"] is None:
         return {"item": row["item"], "error": _error(row["error"]), "id": row["id"]}
     found = [quote for quote in row["quotes"] if quote["status"] != "not_found"]

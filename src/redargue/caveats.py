@@ -26,7 +26,7 @@ class CaveatKind(StrEnum):
 
 
 class Caveat(Frozen):
-    """Something that a verdict does not rest on.
+    """A reservation about a verdict.
 
     Attributes:
         answer: label that does not count for want of a quotation; empty where the verdict keeps it.

@@ -99,7 +99,7 @@ class LabelSet(Frozen):
         raise UsageError(f"{name!r} is not a label of {self.name!r}", hint=hint)
 
     def plain(self, name: str) -> str:
-        """A label in plain words, as people are shown it.
+        """A label in plain words.
 
         Its own name is shown where it is an everyday word ("yes"), where several labels share its meaning, and where it
         has another meaning than those of :data:`PLAIN`.

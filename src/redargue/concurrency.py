@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class Busy(RedargueError):
-    """As many checks wait as may wait; ``retry_after`` in seconds; ``draining``: the service is stopping."""
+    """No further check may wait; ``retry_after`` is in seconds; ``draining``: the service is stopping."""
 
     exit_code, retry_after = 5, 5
 
@@ -54,10 +54,10 @@ class Background:
     Args:
         running: checks at a time.
         waiting: checks that may wait; any further one raises Busy.
-        threads: in which readings compute; more would take turns with the application's event loop.
+        threads: for readings; more would compete with the application's event loop.
 
     Raises:
-        UsageError: a number that allows nothing, or is none.
+        UsageError: a number is too small, or is not a whole number.
 
     Example:
         >>> async with redargue.Background() as background:
@@ -89,8 +89,8 @@ class Background:
         """The result of a check, such as ``redargue.ground(…)``; cancelling this cancels the check.
 
         Raises:
-            Busy: as many checks wait as may wait.
-            UsageError: it is no check, or the background was closed, which no later attempt changes.
+            Busy: no further check may wait.
+            UsageError: it is not a check, or the background was closed.
         """
         where = "Background.run"
         if not isinstance(check, Coroutine):

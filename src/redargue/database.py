@@ -195,8 +195,8 @@ class Database:
             self._create(embedder)
         if foreign := self._guard.foreign_part(self.tables):
             raise CorpusError(
-                f"{str(self.path)!r} is a {self.noun} with what redargue did not make: {foreign}; it was not changed",
-                hint=f"use none of it, or make one of its documents anew: {self.create_command} PATH",
+                f"{str(self.path)!r} is a {self.noun}, but redargue did not make {foreign} in it; it was not changed",
+                hint=f"do not use it; make a new one from its documents: {self.create_command} PATH",
             )
         if self.writable:
             execute("PRAGMA journal_mode = WAL")
@@ -306,7 +306,9 @@ class Database:
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
                 return UsageError(f"{name} cannot be opened: {error}", hint=f"choose another path: {self.option} PATH")
             case sqlite3.SQLITE_IOERR:
-                return CorpusError(f"the disk failed on {name}: {error}", hint="is there room, and is the disk there?")
+                return CorpusError(
+                    f"the disk failed on {name}: {error}", hint="check its free space and its connection"
+                )
             case sqlite3.SQLITE_INTERRUPT:
                 busy = "made to keep programs busy: a query took more steps than its size explains"
                 return CorpusError(f"{name} is damaged, or {busy}", hint=self._restore)

@@ -277,7 +277,7 @@ class Gap(Frozen):
 
     Attributes:
         tool: registered name.
-        why: what the tool says of its failure.
+        why: the tool's message about its failure.
         left_out: number of passages that were not published in time.
         unread: number of passages that the backend cannot read, by language (ISO 639-1; ``und``: unknown).
     """

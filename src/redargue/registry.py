@@ -50,7 +50,7 @@ def optional_entries() -> Mapping[str, Mapping[str, str]]:
 
 
 class ExtensionError(RedargueError):
-    """Code of an extension failed with an error of its own; it ends the claim, and no other."""
+    """An extension's code raised an error, which ends the claim that used it, and no other."""
 
     exit_code = 3
 

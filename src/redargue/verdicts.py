@@ -131,7 +131,7 @@ class Verdict(Noted):
         rounds: debate rounds held, or steps taken.
         round_labels: per round, one label per debater.
         reason: the deciding text, as the agent wrote it.
-        caveats: what the label does not rest on.
+        caveats: reservations about the label, such as a missing quotation or a single source.
         robust_to: how many of the independent sources that show the label, quoted or not, may be false, whichever they
             are, so that the others still outnumber those that show the opposite; 0 also where it decides nothing, or
             where fewer than two publishers were at hand.
@@ -175,7 +175,7 @@ class Verdict(Noted):
 
     @property
     def plain_label(self) -> str:
-        """The outcome in plain words, as people are shown it."""
+        """The outcome in plain words."""
         if self.error:
             return "stopped by the budget" if self.stopped else f"error ({self.error.type})"
         if self.unchecked:
@@ -185,10 +185,10 @@ class Verdict(Noted):
 
     @property
     def shown_confidence(self) -> float | None:
-        """The confidence as people are shown it, with two digits; None where the claim was not checked.
+        """The confidence to show, with two digits; None where the claim was not checked.
 
-        None also of a claim that the embedded reader leaves open: how probably its sources decide it neither way says
-        little where it is open because neither side is sure enough.
+        None also for a claim that the embedded reader leaves open: it is open because neither side is sure enough, and
+        the probability of "neither" says little.
         """
         is_open = self.meaning is Meaning.NOT_ENOUGH and not self.unsure and self.backend == "embedded"
         return None if self.confidence is None or self.unchecked or is_open else rounded_down(self.confidence)

@@ -29,7 +29,7 @@ _MEANINGS = {
 }
 _OMISSIONS = {
     Omission.LANGUAGE: "in another language",
-    Omission.INJECTION: "speaks to models",
+    Omission.INJECTION: "addressed to models",
     Omission.FROZEN: "not stored: the memory is frozen",
     Omission.ERROR: "failed",
     Omission.EMPTY: "without a result",
@@ -39,7 +39,7 @@ _CAVEATS = {
     CaveatKind.NOTHING_FOUND: "no evidence found",
     CaveatKind.UNQUOTED: "no quotation was found in the evidence",
     CaveatKind.TOO_LITTLE: "what is quoted says too little to decide",
-    CaveatKind.ONLY_INJECTED: "only a passage that speaks to models is quoted",
+    CaveatKind.ONLY_INJECTED: "only a passage that addresses language models is quoted",
     CaveatKind.ONLY_CHANGED: "the recalled text is no longer in its source",
 }
 _REASONS = {
@@ -97,7 +97,7 @@ def _but(gap: Gap) -> str:
 def _unused(gap: Gap) -> str:
     parts = []
     if gap.left_out:
-        parts.append(f"left out as not in time: {omissions(gap.left_out)}")
+        parts.append(f"left out because of the as-of date: {omissions(gap.left_out)}")
     if gap.unread:
         counts = ", ".join(f"{count} in {language(code)}" for code, count in gap.unread.items())
         parts.append(f"not read, as {ENGLISH_ONLY}: {counts}")
@@ -122,8 +122,8 @@ def caveat(of: Caveat) -> str:
         case CaveatKind.INJECTION:
             return f"{source[:80] or 'a passage'} {str(of.injection).replace('_', ' ')}"
         case CaveatKind.SINGLE_SOURCE:
-            only = f"only {source[:80] or 'a passage'} is quoted" if of.sources else "no two sources are quoted"
-            return f"single source: {only} with what shows the label, of {counted(of.publishers, 'publisher')}"
+            only = f"only {source[:80] or 'a passage'} is" if of.sources else "no two are"
+            return f"single source: of {counted(of.publishers, 'publisher')}, {only} quoted with evidence for the label"
         case CaveatKind.NOT_READ_AGAIN:
             day = f"{of.day:%Y-%m-%d}" if of.day else ""
             origin = ", ".join(filter(None, (printable(of.tool, lines=False), day, source)))

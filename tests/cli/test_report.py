@@ -81,7 +81,7 @@ def test_a_run_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
         (["b", "-f", "pdf"], "no format 'pdf' (--format)\n  → known: docx, html, md"),
         (["b", "-o", "missing/x.html"], "cannot be written"),
         (["b", "-o", "report.pdf"], "open it in a browser, and print it to a PDF"),
-        (["b", "-o", "report.txt"], "no report is written as .txt"),
+        (["b", "-o", "report.txt"], "there is no report format for .txt"),
         (["b", "-f", "claimreview", "--method", "nobody", *SIGNED], "no system 'nobody'"),
     ],
 )

@@ -147,8 +147,8 @@ def test_failed_searches_are_told_from_empty_ones() -> None:
     assert titles == ["What could not be searched", "What could not be found"]
     partial = Gap(kind=GapKind.PARTIAL, tool="corpus", query="x", left_out={Omission.LATER: 2}, unread={"und": 1})
     assert words.gap(partial) == (
-        "corpus, 'x': left out as not in time: 2 later; not read, as the embedded models read English only: 1 in"
-        " another language"
+        "corpus, 'x': left out because of the as-of date: 2 later;"
+        " not read, as the embedded models read English only: 1 in another language"
     )
     assert gap_sections(refuted()) == (("What could not be found", ()),)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import redargue
+from redargue.assembly import tools_setting
+from redargue.methods.base import methods
 from support.pages import DOCS, ROOT, pages
 
 _LINK = re.compile(r"(?<!`)\[[^\]\n]+\]\((?P<to>[^)\s]+)\)")
@@ -69,6 +71,17 @@ def test_the_page_on_extensions_names_modules_that_exist() -> None:
     places = re.findall(r"`([a-z_]+/[\w/]*(?:\.py)?)`", page)
     assert places
     assert [place for place in places if not (ROOT / "src" / "redargue" / place).exists()] == []
+
+
+def test_the_page_on_limits_names_every_method_that_searches_the_web_by_default() -> None:
+    (row,) = re.findall(r"^\| a web tool: .*$", (DOCS / "limits.md").read_text(encoding="utf-8"), re.M)
+    online = set()
+    for name in methods:
+        setting, profile = tools_setting(name), methods[name].profiles.get("hardened", {})
+        field = methods[name].settings_class.model_fields.get(setting)
+        if field and "keywords" in profile.get(setting, field.default):  # replaced by a live tool
+            online.add(name)
+    assert online == set(re.findall(r"`([\w-]+)`", row.partition("by default (")[2].partition(")")[0]))
 
 
 def test_the_reference_of_the_python_interface_has_every_public_name() -> None:

@@ -56,7 +56,7 @@ def decided(
 def test_a_publisher_whose_quotation_is_not_on_the_side_is_no_second_source(text: str) -> None:
     found = flag(passage(OPENED, "One"), passage(text, "Two"))
     assert found == Caveat(kind=CaveatKind.SINGLE_SOURCE, source="One", sources=1, publishers=3)
-    assert words.caveat(found) == "single source: only One is quoted with what shows the label, of 3 publishers"
+    assert words.caveat(found) == "single source: of 3 publishers, only One is quoted with evidence for the label"
 
 
 def test_two_publishers_that_both_show_the_label_are_two_sources() -> None:
@@ -103,7 +103,7 @@ def test_the_sides_of_a_refuted_claim_are_read_alike() -> None:
 def test_two_quotations_that_show_nothing_are_not_two_sources() -> None:
     found = flag(passage(OF_ITS_SUBJECT, "One"), passage(FILLER, "Two"))
     assert found is not None
-    assert "no two sources" in words.caveat(found)
+    assert "no two are quoted" in words.caveat(found)
 
 
 def test_a_site_under_two_names_is_one_source() -> None:

@@ -133,6 +133,21 @@ Please let me know by Friday whether you can join.
 Check the documentation for details."""
 
 
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("It opened in 1889 ([source](https://example.org/a)).", "It opened in 1889."),
+        ("It opened in 1889 ([bbc.com](https://www.bbc.com/a)).", "It opened in 1889."),
+        ("The bridge ([Orvell](https://example.org/a)) opened in 1889.", "The bridge opened in 1889."),
+        ("It opened in 1889 ([it was false](https://example.org/a)).", "It opened in 1889. It was false."),
+        ("It opened in 1889 (see [the report](https://example.org/a)).", "It opened in 1889 (see the report)."),
+        ("The [bridge](https://example.org/a) opened in 1889 (again).", "The bridge opened in 1889 (again)."),
+    ],
+)
+def test_the_words_of_a_link_in_parentheses_name_a_source_unless_they_state_something(sentence: str, said: str) -> None:
+    assert statement(sentence) == said
+
+
 @pytest.mark.parametrize("courtesy", COURTESIES.splitlines())
 @pytest.mark.parametrize(
     "said", ["The Premium account costs 15 euros a month.", "Transfers within the euro area are not free."]

@@ -83,10 +83,12 @@ def test_a_report_lists_sentences_that_were_not_checked_with_the_reason(tmp_path
     }  # fmt: skip
     folder = written(tmp_path / "run", [claim], debated(0, claim, R, "a page", confidence=0.5), text=text)
     page = html.document_fromstring(render(folder))
-    (table,) = page.xpath("//table[caption='Sentences that were not checked']")
+    (table,) = page.xpath("//table[caption='Sentences without a claim']")
     rows = [[cell.text_content() for cell in row] for row in table.xpath(".//tbody/tr")]
     assert rows == [["11–24", "Wer weiß das?", why], ["25–33", "Lovely!!", "subjective"]]
     assert [mark.text for mark in page.xpath("//mark[@class='unchecked']")] == ["Wer weiß das?", "Lovely!!"]
+    marked = page.xpath("//mark[@class='unchecked']/following-sibling::span[1]/text()")
+    assert marked == ["[not checked]", "[no claim]"]
     assert page.xpath("//tr[th='Confidence']/td/text()") == ["0.50"]
     assert f"| 11–24 | Wer weiß das? | {why} |" in render(folder, "md")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from lxml import html  # type: ignore[import-untyped]
 
 from redargue.caveats import ClaimPart, Difference, Leaning, Unchecked, UncheckedReason
@@ -162,6 +163,23 @@ def test_a_sentence_that_may_state_something_and_has_no_claim_is_listed_as_not_c
     )
     (row,) = rows(text="# Dividend of 48 cents\n\nContact", unread=(fragment, silent))
     assert (row.risk, row.number, row.claim) == (Risk.UNCHECKED, 0, "Dividend of 48 cents")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("**Length:** 330 metres", "Length: 330 metres"),
+        ("## Opened 1889", "Opened 1889"),
+        ("See [the fees](https://example.org/a): 3 euros", "See the fees: 3 euros"),
+        ("Speed * time = 40", "Speed * time = 40"),
+        ("The file_name_of_1889", "The file_name_of_1889"),
+        ("Toll: 3 euros", "Toll: 3 euros"),
+    ],
+)
+def test_a_sentence_without_a_claim_is_listed_without_marks_of_markdown(written: str, shown: str) -> None:
+    sentence = UncheckedSentence(start=0, end=len(written), why=Unchecked(reason=UncheckedReason.FRAGMENT))
+    (row,) = rows(text=written, unread=(sentence,))
+    assert row.claim == shown
 
 
 def test_the_page_shows_a_row_with_its_sentence_place_and_difference_and_tables_have_the_same() -> None:

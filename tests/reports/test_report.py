@@ -418,3 +418,14 @@ def test_a_page_of_a_large_bench_stays_below_five_megabytes(
     long = Markup("<p>{}</p>").format("x" * 400_000)
     monkeypatch.setattr(page, "_claim", lambda *_: long)
     assert len(page.bench_page(loaded).encode()) < 5_000_000
+
+
+def test_a_markdown_report_of_one_claim_begins_with_the_claim_as_its_only_title(tmp_path: Path) -> None:
+    lines = render(run_of(tmp_path / "r", ["red"]), "md").splitlines()
+    titles = [line for line in lines if line.startswith(("# ", "## "))]
+    assert lines[0] == titles[0]
+    assert titles[0].startswith("# ")
+    assert "red" in titles[0]
+    assert titles[1:] == ["## How it was done"]
+    several = render(run_of(tmp_path / "s", ["red", "blue"]), "md").splitlines()
+    assert [line[:5] for line in several if line.startswith(("# ", "## "))] == ["# 2 c", "## 1.", "## 2.", "## Ho"]

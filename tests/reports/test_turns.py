@@ -14,6 +14,7 @@ from redargue.events import (
     ClaimEnded,
     ClaimStarted,
     Event,
+    EvidenceRemembered,
     Judged,
     Refereed,
     RoundEnded,
@@ -22,7 +23,7 @@ from redargue.events import (
     Stepped,
 )
 from redargue.reports.render import render
-from redargue.verdicts import Verdict
+from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import N, R, S, bench_of, run_of, written
 
 
@@ -111,3 +112,34 @@ def test_a_stage_is_shown_with_its_label_in_plain_words(tmp_path: Path) -> None:
     stage = StageEnded(stage="reader", label=S, **held)
     (shown,) = teams(tmp_path, stage, method="cascade").xpath("//ol[@class='stages']/li")
     assert shown.text_content() == "reader: Supported, 0 calls so far; continues: no evidence was found."
+
+
+@pytest.mark.parametrize(
+    ("agreed", "why", "said"),
+    [(False, "the debaters disagree", "The debaters disagree."), (True, "too few", "All agree, but: too few.")],
+)
+def test_a_round_that_is_not_accepted_ends_with_a_sentence(tmp_path: Path, agreed: bool, why: str, said: str) -> None:
+    ended = RoundEnded(round=1, labels=(S, S if agreed else R), agreed=agreed, accepted=False, why=(why,))
+    answered = Answered(agent="corpus", round=1, text="because", label=S)
+    (end,) = teams(tmp_path, answered, ended, method="tool-mad").xpath("//p[@class='end']")
+    assert end.text_content() == said
+
+
+def test_what_was_stored_in_the_memory_comes_after_the_steps_that_found_it(tmp_path: Path) -> None:
+    stored = EvidenceRemembered(agent="executor", round=0, entities=(), passages=("a", "b"), key="k")
+    steps = [Stepped(agent="executor", round=at, thought="so far") for at in (1, 2)]
+    turns = [
+        each.text_content() for each in teams(tmp_path, *steps, stored, method="mermaid").xpath("//div[@class='turn']")
+    ]
+    assert ["2 passages added" in turn for turn in turns] == [False, True]
+
+
+def test_an_error_and_what_to_do_about_it_are_distinct(tmp_path: Path) -> None:
+    claim = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+    error = ErrorInfo(type="ProviderError", what="no answer", where="", hint="try again", exit_code=5)
+    begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
+    folder = written(
+        tmp_path / "r", [claim], [begun, ClaimEnded(verdict=Verdict(claim=claim, label=None, error=error))]
+    )
+    page = html.document_fromstring(render(folder))
+    assert page.xpath("//details//p[@class='bad']/text()") == ["no answer → try again"]

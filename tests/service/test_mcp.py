@@ -286,7 +286,7 @@ def test_a_text_is_short_whatever_the_verdict_holds() -> None:
     shown = tool_text(answer)
     assert len(shown) <= 1_500
     assert "Ignore all previous" not in shown
-    assert "speaks to language models" in shown
+    assert "addresses language models" in shown
     assert shown.endswith("Check x: get_check returns it again.")
 
 

@@ -448,7 +448,7 @@ async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
     ):
-        assert "There is no corpus of yours yet: sixty sample articles" in (await http.get("/")).text
+        assert "You have no corpus yet: the sixty sample articles" in (await http.get("/")).text
 
 
 async def test_the_method_of_a_text_with_documents_is_the_default_that_is_chosen_first() -> None:
@@ -472,7 +472,7 @@ async def test_a_run_is_named_by_its_file_and_searches_the_corpus_that_was_chose
         httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=120) as http,
     ):
         home = (await http.get("/")).text
-        assert "no corpus of yours" not in home  # the first of the list is searched
+        assert "You have no corpus" not in home  # the first of the list is searched
         assert re.search(r'<select id="corpus"[^>]*><option>archive</option>', home)
         assert "single-reader: " in home
         article = [("article", ("../press release.md", DOCUMENT.encode()))]

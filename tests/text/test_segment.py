@@ -45,6 +45,23 @@ def test_sentences_stand_where_they_say_and_nothing_between_them_is_lost(whole: 
 @pytest.mark.parametrize(
     "sentences",
     [
+        ("It opened in 1889 [facts](src.md).", "It is 330 metres long."),
+        ("It opened in 1889 [facts](https://example.org/a?b=c#d)!", "14 people came."),
+        ("See [facts](a.md), [fees](b.md) and [rules](c.md).", "“It is safe,” she said."),
+        ("It opened in 1889 [facts](src.md) and closed in 1990.",),
+        ("It is old.", "[The bridge](https://example.org/a) is 330 metres long."),
+        ("[The bridge] is old.", "(It is 330 metres long.)"),
+        ("It opened in 1889 [facts](src.md). and then closed.",),
+        ("The value is v[1](2).5 metres.",),
+    ],
+)
+def test_a_sentence_ends_behind_a_link_and_not_within_one(sentences: tuple[str, ...]) -> None:
+    assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
         ("It took place at 11 centres in Spain.", "486 adults walked 30 minutes a day."),
         ("It opened in 1998.", "300 people came (n = 12).", "1,200 left."),
         ("The insurer paid 61 million in December.1", "The board met."),

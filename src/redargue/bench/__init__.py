@@ -25,4 +25,4 @@ def require_bench_extra() -> None:
     """Raises :class:`UsageError` before a long run if a library is missing; imports none of them."""
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        raise UsageError(f"benchmarks need what is not installed: {' and '.join(missing)}", hint=install("lab"))
+        raise UsageError(f"benchmarks need {' and '.join(missing)}, which are not installed", hint=install("lab"))

@@ -72,7 +72,7 @@ def read_input(
         mapping: the values of --map.
     """
     if kind and kind not in _KINDS:
-        raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, _KINDS))
+        raise UsageError(f"unknown kind of text {kind!r}", where="--as", hint=did_you_mean(kind, _KINDS))
     if fetch and is_web_address(argument):
         if kind in ("claim", "claims"):
             raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")

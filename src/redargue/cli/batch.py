@@ -61,7 +61,7 @@ def batch(
         typer.Option("--deferred", help="Ask the model through the provider's batch endpoint: cheaper, within a day."),
     ] = False,
     poll: Annotated[
-        float, parameters.option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)
+        float, parameters.option("POLL", "With --deferred: seconds between polls of the provider's batch.", min=0.01)
     ] = 30.0,
     log_level: parameters.LogLevel = "warning",
 ) -> None:

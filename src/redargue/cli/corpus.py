@@ -83,7 +83,7 @@ def add_documents(
 def sync_documents(
     folder: Annotated[Path, typer.Argument(help="A folder; the ids of its documents are paths relative to it.")],
     store: _Store = "",
-    empty: Annotated[bool, typer.Option("--empty", help="Remove all, if the folder has no document any more.")] = False,
+    empty: Annotated[bool, typer.Option("--empty", help="Remove all documents if the folder has none left.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Add what is new or changed in a folder, and remove what was deleted."""

@@ -207,7 +207,7 @@ REGISTRIES = {  # by group of entry points
 
 PURPOSES = {  # of extras: what each is for, and the modules that it installs
     "documents": ("Excel and RTF files, reports as .docx", ("openpyxl", "docx", "striprtf")),
-    "lab": ("bench, why, diff, baselines and data sets", ("redargue.bench", "scipy")),
+    "lab": ("bench, why, diff, fit, calibrate, baselines and data sets", ("redargue.bench", "scipy")),
     "serve": ("serve, view, the proxy and hook", ("redargue.service", "fastapi", "uvicorn")),
     "mcp": ("MCP servers, and the verifier as one", ("mcp", "jsonschema")),
     "scale": ("workers and the ledger on many machines", ("redargue.cluster",)),
@@ -261,7 +261,7 @@ def _extensions() -> list[CheckedPart]:
             usable = f"{registry.kind} {name!r} of {package}"
             found.append((name not in problems, str(problems.get(name, usable))))
         found += [(False, str(clash)) for clash in registry.clashes().values()]
-    found = found or [(True, "none of other packages")]
+    found = found or [(True, "none from other packages")]
     return [CheckedPart("extensions", *each) for each in found]
 
 

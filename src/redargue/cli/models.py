@@ -81,7 +81,7 @@ def add_model(
     """Add an entailment or grounding model as a reader.
 
     Its files stay where they are; code among them is never executed. A grader at an endpoint is
-    asked one question a window. Use it with --reader NAME.
+    asked one question per window. Use it with --reader NAME.
     """
     from redargue.nli.reader_store import golden_problems
 

@@ -80,7 +80,8 @@ Mcp = Annotated[
     ),
 ]
 Concurrency = Annotated[
-    int | None, option("CONCURRENCY", "Claims verified concurrently; default: 2, or 16 for a text.", min=1)
+    int | None,
+    option("CONCURRENCY", "Claims verified concurrently; default: 2; 16 for a text or a worker.", min=1),
 ]
 Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
 Verbose = Annotated[bool, option("VERBOSE", "Without a terminal, show every step of every claim.", "--verbose", "-v")]

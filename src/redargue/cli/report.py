@@ -126,7 +126,7 @@ def _format_of(out: Path | None) -> str:
             hint = "for the adjudication queue of a bench, add --format adjudication"
         case _:
             hint = f"name it {page}, or say what to write into it: --format html"
-    raise UsageError(f"no report is written as {suffix}", where="--out", hint=hint)
+    raise UsageError(f"there is no report format for {suffix}", where="--out", hint=hint)
 
 
 _COLOURS = {  # of meanings, and of risks

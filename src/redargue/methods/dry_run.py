@@ -85,7 +85,6 @@ class DryRun:
 
     @property
     def model_calls(self) -> int:
-        """Requests to a language model."""
         return sum(count for asked, count in self.asked.items() if asked.charge == "call")
 
     @property

@@ -48,7 +48,6 @@ class Download(Frozen):
 
 
 def known_readers(table: Path = TABLE) -> dict[str, KnownReader]:
-    """The readers of a table, by name."""
     try:
         content = tomllib.loads(table.read_text(encoding="utf-8"))
         return TypeAdapter(dict[str, KnownReader]).validate_python(content["readers"])

@@ -35,6 +35,7 @@ _LABELLED = re.compile(  # a caption's label
 _IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)(?:\]\((?P<to>[^()]*)\)?|\]\[[^\[\]]*\]|\]|\Z)")
 _TARGET = re.compile(r"\]\(\s*[^\s()\"']*(?:\([^\s()]*\)[^\s()\"']*)*(?:\s+(?P<title>[\"'(][^)]{0,2000}))?(?:\)|\Z)")
 _ENDED = "\0"  # where the words of a link end; a text has no such character
+_ASIDE_LINK = re.compile(rf"\s*\(\[([^\[\]]*){_ENDED}\)")  # "([source](…))"
 _LINKED = re.compile(rf"\[([^\[\]]*){_ENDED}|{_ENDED}")
 _REFERENCE = re.compile(r"^[ \t]*\[[^\[\]^]+\]:[ \t]*\S+(?:[ \t]+(?P<title>[\"'(].*))?$", re.MULTILINE)
 _ATTRIBUTE = re.compile(
@@ -86,7 +87,8 @@ def parts(piece: str) -> Iterator[_Part]:
     label = bool(_LABEL_TAG.match(piece) or _UNDERLINE.search(piece))
     text = _UNDERLINE.sub("", _CALLOUT.sub("", _QUOTE.sub("", _FENCE.sub("", piece))))
     text = _REFERENCE.sub(lambda match: hold(match["title"]), text)
-    text = _LINKED.sub(r"\1", _TARGET.sub(target, _IMAGE.sub(image, text)))
+    text = _ASIDE_LINK.sub(lambda match: hold(match[1])[1:], _TARGET.sub(target, _IMAGE.sub(image, text)))
+    text = _LINKED.sub(r"\1", text)
     yield from _running(html.unescape(_TAG.sub(tag, text)), label)
     yield from (_Part(_plain(each.strip("\"'() ")), True) for each in held)
 

@@ -383,7 +383,6 @@ _NOT_AFTER_ONE = word_set("s of else another and to is was are were has had can 
 
 @lru_cache(maxsize=1024)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """The quantities of a text in order."""
     source, spans = _with_digits(text)
     parsed: list[Quantity] = []
     taken = bytearray(len(source))

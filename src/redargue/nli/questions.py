@@ -75,7 +75,6 @@ class QuestionTemplate(NamedTuple):
 
 
 def template_names() -> tuple[str, ...]:
-    """The shipped templates."""
     return tuple(sorted(path.name.removesuffix(".txt") for path in _FOLDER.iterdir()))
 
 

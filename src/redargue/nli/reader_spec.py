@@ -316,7 +316,7 @@ def _require_verdicts(config: dict[str, object], form: FolderForm, where: str, *
         what = f"{kind!r} does not classify tokens, as the input form 'lettuce' needs"
         raise UsageError(what, where=where, hint="choose another --input-form")
     if kind.endswith("Model") or any(name in kind for name in _OTHER_HEADS):
-        hint = "choose a model that was trained to tell entailment, such as one of those of redargue models get"
+        hint = "choose a model that was trained on entailment, such as one that redargue models get lists"
         raise UsageError(f"{kind!r} has no classifier of pairs", where=where, hint=hint)
     if generates and form != "minicheck":
         what = f"{kind or 'an encoder-decoder'!r} answers a prompt, which its files do not say"

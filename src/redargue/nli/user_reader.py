@@ -115,7 +115,7 @@ def answer_tokens(tokenizer: Any, spec: ReaderSpec) -> list[int]:
     answers = [tokenizer.encode(text, add_special_tokens=False).ids[:1] for text in ("0", "1")]
     if not all(answers) or answers[0] == answers[1]:
         raise UsageError(
-            f'the tokenizer in {str(spec.folder)!r} does not tell the answers "0" and "1" apart',
+            f'the tokenizer in {str(spec.folder)!r} does not distinguish the answers "0" and "1"',
             hint="save the tokenizer that the model was trained with",
         )
     return [ids[0] for ids in answers]
@@ -196,7 +196,7 @@ def _load(spec: ReaderSpec, transformers: Any) -> Any:
         raise UsageError(
             f"the weights have no {missing[0]!r}{more}, which {type(model).__name__} needs",
             where=str(spec.folder),
-            hint="it was not trained to tell entailment, or was saved as another kind of model",
+            hint="it was not trained on entailment, or was saved as another kind of model",
         )
     return model
 

@@ -67,7 +67,7 @@ class SingleRun(NamedTuple):
 
     @property
     def citations(self) -> Mapping[int, Citation]:
-        """What the cited pages are to the claims that have a verdict; empty if the links were not checked."""
+        """How the cited pages relate to the claims that have a verdict; empty if the links were not checked."""
         if self.text is None or not (self.folder / FILE).is_file():
             return {}
         cited = read_citations(self.folder, len(self.manifest.claims))

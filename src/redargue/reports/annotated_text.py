@@ -8,9 +8,8 @@ from typing import NamedTuple, TypeVar
 
 from redargue import words
 from redargue.reports import SingleRun
-from redargue.reports.overview import shortened_cell
 from redargue.reports.phrases import label_of, outcome_text
-from redargue.reports.table import Cell, Column, Table
+from redargue.reports.table import Cell, Column, Table, cut
 from redargue.text import outcome, unchecked_reasons
 from redargue.text.extract import Extraction
 from redargue.text.segment import Text
@@ -80,7 +79,7 @@ def readable_text(text: str) -> str:
 class _Sentence(NamedTuple):
     """A span with its claims (item and label) and their least favourable outcome, empty before one finishes.
 
-    ``why`` is the reason for which a sentence without a claim was not checked.
+    ``why``: of a sentence without a claim, whether it may state something all the same.
     """
 
     claims: tuple[tuple[int, str], ...]
@@ -89,10 +88,10 @@ class _Sentence(NamedTuple):
 
 
 def annotated_sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, _Sentence]]:
-    spans = {
-        (sentence.start, sentence.end): _Sentence((), "unchecked", words.unchecked(sentence.why))
-        for sentence in extraction.unchecked
-    }
+    spans = {}
+    for sentence in extraction.unchecked:
+        why = "not checked" if sentence.why.may_state else "no claim"
+        spans[sentence.start, sentence.end] = _Sentence((), "unchecked", why)
     items_at: dict[tuple[int, int], list[int]] = {}
     for item, claim in enumerate(extraction.claims):
         items_at.setdefault((claim.start, claim.end), []).append(item)
@@ -123,8 +122,8 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
     """The sentences without a claim, each with the reason."""
     rows: list[tuple[Cell, ...]] = []
     for sentence in extraction.unchecked:
-        said = shortened_cell(readable_text(text.text[sentence.start : sentence.end]))
+        said = cut(readable_text(text.text[sentence.start : sentence.end]), 400, " …")
         rows.append((f"{sentence.start}–{sentence.end}", said, words.unchecked(sentence.why)))
-    titles = ("The text says", "Not checked because")
+    titles = ("Sentence", "Reason")
     columns = (Column("Characters"), *(Column(title, "long") for title in titles))
-    return Table("Sentences that were not checked", columns, tuple(rows))
+    return Table("Sentences without a claim", columns, tuple(rows))

@@ -160,7 +160,8 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
         elif isinstance(event, events.ClaimEnded):
             verdict = event.verdict
         elif not isinstance(event, events.ClaimStarted):
-            rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
+            at = max(rounds, default=0) if isinstance(event, events.EvidenceRemembered) else event.round
+            rounds.setdefault(at, {}).setdefault(event.agent, []).append(event)
     unit = "Step" if any(isinstance(event, events.Stepped) for event in trace) else "Round"
     layout = _layout_of(trace)
     last_shown: dict[str, tuple[int, Markup]] = {}

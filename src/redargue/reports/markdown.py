@@ -86,7 +86,8 @@ def table_markdown(table: Table) -> str:
 
 def run_markdown(run: SingleRun) -> str:
     several, text, unread = len(run.verdicts) > 1, run.text, run.unread_files
-    parts = [f"# {plain(title_of(run))}"] if several or text else []
+    alone = len(run.manifest.claims) == 1 and not text
+    parts = [f"# {plain(run.manifest.claims[0].text if alone else title_of(run))}"]
     if run.checked_on:
         parts.append(date_text(run))
     if several:
@@ -101,14 +102,15 @@ def run_markdown(run: SingleRun) -> str:
         parts += tables_markdown((*risk_tables(run_rows(run)), unchecked_table(*text)))
     citations = run.citations
     for item, verdict in run.verdicts.items():
-        parts += _claim(verdict, item + 1 if len(run.manifest.claims) > 1 else None, citations.get(item))
+        claim = _claim(verdict, item + 1, citations.get(item))
+        parts += claim[1:] if alone else claim
     parts += tables_markdown(further_tables(run))
     facts = list_markdown(f"{name}: {value}" for name, value in run_facts(run))
     return "\n\n".join([*parts, "## How it was done", facts, block(replay_command(run))]) + "\n"
 
 
-def _claim(verdict: Verdict, number: int | None, citation: Citation | None) -> list[str]:
-    parts = [f"## {f'{number}. ' if number else ''}{plain(verdict.claim.text)}"]
+def _claim(verdict: Verdict, number: int, citation: Citation | None) -> list[str]:
+    parts = [f"## {number}. {plain(verdict.claim.text)}"]
     if citation:
         parts.append(f"Cites {code(citation.url)}: {plain(phrases.citation_text(citation))}")
     for side, title in ((Side.FOR, "Best case for"), (Side.AGAINST, "Best case against")):

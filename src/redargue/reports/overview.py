@@ -26,6 +26,7 @@ from redargue.nli.facts import with_units
 from redargue.nli.quantities import Quantity
 from redargue.quotes import content_words
 from redargue.reports import SingleRun
+from redargue.reports.annotated_text import readable_text
 from redargue.reports.phrases import citation_text, cost, label_counts, label_of, place_of, why_unsure
 from redargue.reports.table import Cell, Column, Link, Table, cut, number
 from redargue.runs.folders import runs_folder
@@ -149,7 +150,7 @@ def risk_rows(
     rows = [_row(at, verdict, quotes[at], names, page) for at, (verdict, page) in claims.items()]
     for sentence in unread:
         if sentence.why.may_state:
-            stated = " ".join(text[sentence.start : sentence.end].lstrip("# ").split())
+            stated = " ".join(readable_text(text[sentence.start : sentence.end]).split())
             rows.append(RiskRow(Risk.UNCHECKED, 0, stated, notes=(words.unchecked(sentence.why),)))
     order = list(Risk)
     return tuple(sorted(rows, key=lambda row: (order.index(row.risk), row.leaning is not Meaning.REFUTED)))
@@ -314,7 +315,6 @@ def risk_counts(rows: Sequence[RiskRow]) -> str:
 
 
 def risk_tables(rows: Sequence[RiskRow]) -> tuple[Table, ...]:
-    """A table for each risk that has rows."""
     titles = ("Claim", "Nearest sentence", "What differs")
     columns = (number("No."), *(Column(title, "long") for title in titles))
     found = []

@@ -94,7 +94,7 @@ async def ground_answer(
         work = _ground(prepared.text, prepared.spec, parts, check.documents or [], http.app.state.turns)
         found = await unless(work, left(http.receive))
     if found is None:
-        raise HTTPException(408, "the client has left")
+        raise HTTPException(408, "the client disconnected")
     note("", str(found[0].outcome))
     return GroundAnswer(**dict(found[0]))
 

@@ -138,7 +138,7 @@ _Telemetry = Annotated[
     str,
     option(
         "TELEMETRY",
-        "Trace checks with OpenTelemetry, to OTEL_EXPORTER_OTLP_ENDPOINT; content: with their texts.",
+        "Send OpenTelemetry traces of checks to OTEL_EXPORTER_OTLP_ENDPOINT; content: with texts.",
         metavar="off|on|content",
     ),
 ]
@@ -146,7 +146,7 @@ _Telemetry = Annotated[
 _Log = Annotated[
     bool,
     option(
-        "LOG", "Log JSON Lines: one a request, with its check, outcome and milliseconds; no texts, no keys.", "--log"
+        "LOG", "Log JSON Lines: one per request, with its check, outcome and milliseconds; no texts, no keys.", "--log"
     ),
 ]
 _DayBudget = Annotated[
@@ -176,7 +176,7 @@ serve_app = typer.Typer(
 
 Listens on this machine only, unless --host names another address; then callers need a key (redargue serve key add).
 A check may choose the method, its settings, labels and dates; the other options are those of every check. It may
-search with the tools of --tool alone, or without that option with the corpus and the tool that is found online.
+search with the tools of --tool alone, or without that option with the corpus and the live tool that is found.
 Needs the extra serve.
 
 With REDARGUE_UPSTREAM_URL, the service is also a proxy of this model, which checks its answers (docs/proxy.md).

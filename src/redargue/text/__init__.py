@@ -30,7 +30,7 @@ class Outcome(StrEnum):
 
 
 class CitationOutcome(StrEnum):
-    """What a cited page is to the claim that cites it."""
+    """How a cited page relates to the claim that cites it."""
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
@@ -51,7 +51,7 @@ CITATION_WORDS = {
 
 
 class Citation(Frozen):
-    """A link that a claim cites, and what its page says of the claim.
+    """A link that a claim cites, and how its page relates to the claim.
 
     Attributes:
         url: as the text has it.

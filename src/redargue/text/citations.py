@@ -333,12 +333,12 @@ async def verify_citations(
 ) -> Report:
     """Verifies each claim of a text against each page that its sentence links, and nothing else.
 
-    ``claim.citation`` says what the cited page is to the claim. A claim without a link is listed as not checked.
+    ``claim.citation`` says how the cited page relates to the claim. A claim without a link is listed as not checked.
 
     Args:
         text: in Markdown, HTML or plain text.
         fetcher: fetches the pages; by default one that opens public addresses only.
-        files: the folder of the text, whose documents it may link; without it links to files count as none.
+        files: the folder of the text, to whose documents it may link; without it, links to files are ignored.
         options: as for :func:`redargue.verify_text`, without documents; ``offline`` fetches nothing.
 
     Raises:

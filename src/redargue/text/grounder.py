@@ -46,7 +46,7 @@ from redargue.verifier import Listener, Verifier
 class Grounder(Closable):
     """Documents to check answers against, as :func:`redargue.ground` does; a context manager.
 
-    The documents are cut and encoded once, when it is made. Nothing is recorded, and a budget is that of all answers.
+    The documents are split and encoded once. Nothing is recorded; a budget is shared by all answers.
 
     Args:
         contexts: whole documents, or one.
@@ -148,7 +148,7 @@ class Grounder(Closable):
         return await self._verifier.verify(claim)
 
     def close(self) -> None:
-        """Gives the memory of the encoded documents back."""
+        """Releases the memory of the encoded documents."""
         if self._embedder and self._held:
             self._embedder.release(self._held)
         self._held = ()

@@ -268,8 +268,8 @@ async def test_options_cannot_be_debated_by_two_positions() -> None:
     ("given", "message"),
     [
         ({"min_rounds": 3, "max_rounds": 2}, "above max_rounds"),
-        ({"referees": ("factual", "factual")}, "one name"),
-        (dict.fromkeys(("gatherers", "analysts", "rebutters", "summarisers"), False), "without members"),
+        ({"referees": ("factual", "factual")}, "same name"),
+        (dict.fromkeys(("gatherers", "analysts", "rebutters", "summarisers"), False), "at least one member"),
     ],
 )
 def test_settings_that_make_no_debate_are_refused(given: dict[str, Any], message: str) -> None:

@@ -281,7 +281,6 @@ def _sampling(limit: int | None, take: str, half: str, seed: int) -> SamplePlan:
 
 
 def make(name: str, **options: Any) -> Dataset:
-    """A data set's reader with these options."""
     kind: Callable[..., Dataset] = datasets[name]
     known = {name: type_ for name, type_ in get_type_hints(kind.__init__).items() if name != "return"}
     for option, value in options.items():

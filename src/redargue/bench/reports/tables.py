@@ -375,7 +375,7 @@ def rounds_table(comparison: Comparison) -> Table | None:
         rows += [(*key(at, row), str(score.round), score.debating, score.agreed, score.right) for score in scores]
         if scores:
             rows.append((*key(at, row), "Verdict", row.scores.n, None, row.scores.figure("accuracy").value))
-    columns = (number("Round"), number("Claims still debated", ","), number("Majority", ".3f"), number("Right", ".3f"))
+    columns = (Column("Round"), number("Claims still debated", ","), number("Majority", ".3f"), number("Right", ".3f"))
     return Table("Accuracy by round", (*SYSTEM, *columns), tuple(rows), (BY_ROUND,)) if rows else None
 
 

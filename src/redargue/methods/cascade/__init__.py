@@ -383,7 +383,6 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
 
     @classmethod
     def layout(cls, settings: CascadeSettings) -> Layout:
-        """Its debate's."""
         own = super().layout(settings)
         if DEBATE not in settings.stages:
             return own

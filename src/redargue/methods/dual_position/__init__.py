@@ -126,9 +126,9 @@ class DualPositionSettings(MethodSettings):
         if self.min_rounds > self.max_rounds:
             raise ValueError(f"min_rounds={self.min_rounds} is above max_rounds={self.max_rounds}")
         if len(set(self.referees)) < len(self.referees):
-            raise ValueError("two referees of one name")
+            raise ValueError("two referees have the same name")
         if not (self.rebutters or self.summarisers or self.analysts or self.gatherers):
-            raise ValueError("a team without members says nothing")
+            raise ValueError("a team needs at least one member")
         if self.gatherers and self.snippets < QUERIES:
             raise ValueError(f"snippets={self.snippets} is fewer than the {QUERIES} queries of both teams")
         return self

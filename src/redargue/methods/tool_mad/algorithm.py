@@ -35,7 +35,7 @@ from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, Write
 from redargue.tasks.sections import document_key, document_numbers, numbers_of, sourced
 from redargue.verdicts import Metric, Score, Verdict
 
-NOT_LOOKED_AGAIN = "what is missing was searched for once"
+NOT_LOOKED_AGAIN = "the debaters have searched only once"
 
 
 class Agreement(NamedTuple):

@@ -136,7 +136,7 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     A document is split for its chunks and for its sentences at about the same time.
     """
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
-    starts = {start for start in starts if not _is_after_ordinal(text, start)}
+    starts = {each for each in starts if text[each - 1 : each + 1] != "](" and not _is_after_ordinal(text, each)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
     starts.update(match.end() for match in _AFTER_MARK.finditer(text))
     starts.update(
@@ -166,6 +166,7 @@ def _is_after_ordinal(text: str, start: int) -> bool:
 # footnote, and "… in Spain. 486 adults …", with a number.
 _AFTER_MARK = re.compile(
     r"\b[^\W\d_]{4,}[.!?][\"”’)]?\d{1,2}\s+(?=[A-Z][a-z])"
+    r"|\]\([^()\s]{1,2000}+\)[.!?][\"”’)]?\s+(?=[\"“(]?[A-Z\d])"  # a link of Markdown
     r"|[\w)%][.!?][\"”’)]?(?:\[\^?[\w -]{1,20}\]|[¹²³⁰⁴-⁹]+|【[^】\n]{1,40}】)+\s+(?=[\"“(]?[A-Z\d])"
 )
 _BEFORE_NUMBER = re.compile(

@@ -126,7 +126,6 @@ class Shown(Transcript):
         return {path for call in calls for path in call.paths if call.exit_code in (0, None)}
 
     def edited_after(self, call: AgentCall) -> list[str]:
-        """Files that tools wrote after a call."""
         at = next(place for place, other in enumerate(self.calls) if other is call)
         return [path for later in self.calls[at + 1 :] for path in later.paths]
 

@@ -88,7 +88,7 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
 
 def _quoted(quote: Quote) -> str:
     if injection_in(quote.text):
-        return "(a quotation that speaks to language models is left out; it is in the structured output)"
+        return "(a quotation that addresses language models is left out; it is in the structured output)"
     source = quote.source
     name = shortened(source.title or source.document, SOURCE).replace('"', "'") if source else ""
     address = link_address(source.url) if source else None
@@ -106,7 +106,7 @@ def _report(report: Report, outcome: str) -> Iterator[str]:
     if lines:
         yield "Claims that are not supported, with offsets in code points. " + DATA
     for line in lines:
-        left_out = "(a line that speaks to language models is left out)"
+        left_out = "(a line that addresses language models is left out)"
         yield f"- {left_out if injection_in(line) else line}"
 
 

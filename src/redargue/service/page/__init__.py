@@ -53,8 +53,8 @@ RUNS_COMPARED = 6
 _LARGEST_FIELD = 8_000_000  # bytes: a document that an earlier form kept
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _NOTHING_READ = (
-    "None of the files could be read, so that there is nothing to check against: choose other files, or remove the "
-    "ticks of those that were not read to search the corpus"
+    "None of the files could be read, so there is nothing to check against: choose other files, or untick those that "
+    "were not read to search the corpus"
 )
 _NO_FILES = Uploads()
 _P = ParamSpec("_P")
