@@ -161,7 +161,7 @@ def without_gaps(verdict: Verdict) -> str:
         return "Nothing was searched."
     if verdict.error:
         return "No search failed before the error."
-    return "Every search found something, and no tool failed."
+    return "Every search whose results were read found something, and no tool failed."
 
 
 def how_decided(verdict: Verdict) -> str:
