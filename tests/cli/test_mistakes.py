@@ -53,6 +53,47 @@ def test_a_mistake_on_the_command_line_is_named_without_jargon(
     assert not any(word in err for word in JARGON)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["check", "Bees are insects.", "--run", ""], "--run"),
+        (["check", "Bees are insects.", "--run="], "--run="),
+        (["check", "Bees are insects.", "--no-record", "--budget="], "--budget="),
+        (["batch", "claims.csv", "-o", ""], "-o"),
+        (["corpus", "add", ""], "add"),
+        (["runs", "rm", "--yes", ""], "--yes"),
+        (["report", "--", ""], "--"),
+    ],
+)
+def test_an_empty_value_is_refused_and_not_read_as_the_working_folder(
+    arguments: list[str],
+    named: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "claims.csv").write_text("claim\nBees are insects.\n")
+    assert run(arguments) == 2
+    assert f"the value after {named!r} is empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["claims.csv"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--set", "top_k="], ["--", "--budget="], ["--question", " "], ["--labels", "a=,b="]]
+)
+def test_what_is_not_empty_is_left_to_its_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run([*CHECK, *arguments])
+    assert "is empty" not in capsys.readouterr().err
+
+
+def test_a_file_of_settings_that_is_not_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "settings.env"
+    file.write_bytes(b"A=\xff\n")
+    assert run(["--env-file", str(file), *CHECK]) == 2
+    assert f"{str(file)!r} cannot be read" in capsys.readouterr().err
+
+
 def test_a_memory_of_the_environment_is_for_methods_that_have_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

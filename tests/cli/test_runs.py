@@ -142,6 +142,23 @@ def test_a_damaged_run_is_listed_as_damaged_and_a_link_is_not_followed(tmp_path:
     assert run_folders() == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind":"claim_ended","item":0,"verdict":5}',
+        '{"kind":"claim_ended","item":0,"verdict":null}',
+        '{"kind":"claim_ended","item":0}',
+    ],
+)
+def test_a_damaged_log_hides_no_other_run(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, other = recorded("20260101-000000-aaaaaa", verdict()), recorded("20260102-000000-bbbbbb", verdict())
+    with (folder / "events.jsonl").open("a") as log:
+        log.write(f"{line}\n")
+    assert run(["runs", "ls", "--json"]) == 0
+    listed = {each["run"]: each["method"] for each in json.loads(capsys.readouterr().out)["runs"]}
+    assert listed == {folder.name: "", other.name: MANIFEST.spec.method}
+
+
 def test_removed_runs_are_gone_and_others_stay(capsys: pytest.CaptureFixture[str]) -> None:
     older, newer = recorded("20260101-000000-aaaaaa", verdict()), recorded("20260102-000000-bbbbbb", verdict())
     assert run(["runs", "rm", older.name, "--yes"]) == 0

@@ -213,6 +213,28 @@ def test_a_version_is_not_replaced_and_a_missing_one_is_named(folder: Path, stor
         run("save", "one", "--store", "milvus:http://localhost:19530")
 
 
+def test_a_damaged_version_is_named_and_hides_no_other(folder: Path, store: Path) -> None:
+    run("sync", folder, "--store", store)
+    save(store, "one")
+    kept = store.parent / f"{store.name}.versions"
+    whole = (kept / "one.db").read_bytes()
+    (kept / "cut.db").write_bytes(whole[:20_000])
+    (kept / "text.db").write_text("not a corpus")
+    (kept / "empty.db").touch()
+    (kept / "folder.db").mkdir()
+    (kept / "link.db").symlink_to("nowhere")
+    listed = run("versions", "--store", store, code=3)
+    assert [line.split()[3] for line in listed.stdout.splitlines()] == ["one"]
+    damaged = ("cut.db", "text.db", "empty.db", "folder.db", "link.db")
+    said = [line for line in listed.stderr.splitlines() if line.startswith("damaged: ")]
+    assert all(any(name in line for line in said) for name in damaged)
+    as_json = json.loads(run("versions", "--store", store, "--json", code=3).stdout)
+    assert [version["name"] for version in as_json["versions"]] == ["one"]
+    assert len(as_json["unreadable"]) == len(damaged)
+    with pytest.raises(UsageError, match="no version 'on' of"):
+        restore(store, "on")
+
+
 def test_the_hint_about_what_is_no_folder_says_how_a_file_is_added(folder: Path, store: Path) -> None:
     file = next(path for path in folder.iterdir() if path.is_file())
     with pytest.raises(UsageError, match=f"redargue corpus add {file}"):
@@ -261,4 +283,4 @@ def test_a_corpus_to_which_documents_are_being_added_is_not_saved(folder: Path, 
             corpus._mark_adding(db)
         with pytest.raises(StoreUnavailable, match="being added"):
             save(store, "half")
-    assert versions(store) == ()
+    assert not list(versions(store))

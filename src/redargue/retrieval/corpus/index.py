@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from redargue.claims import Frozen
-from redargue.errors import StoreUnavailable, UnreadableFile, UsageError
+from redargue.errors import RedargueError, StoreUnavailable, UnreadableFile, UsageError
 from redargue.files import NO_ROOM, home, locked, make_folder, make_private
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus import Added, Corpus, Encoder, Entry, stores
@@ -239,7 +239,7 @@ def restore(store: Path, name: str) -> str:
     """Replaces a corpus's content by a version's, in one step for its readers; the revision."""
     path = _path(store, name)
     if not path.exists():
-        saved = [version.name for version in versions(store)]
+        saved = [version.stem for version in _versions(store)]
         hint = did_you_mean(name, saved) if saved else f"save one: redargue corpus save NAME --store {store}"
         raise UsageError(f"no version {name!r} of {str(store)!r}", hint=hint)
     with SqliteCorpus(path) as version, SqliteCorpus(store, write=True) as corpus:
@@ -248,15 +248,20 @@ def restore(store: Path, name: str) -> str:
         return corpus.revision
 
 
-def versions(store: Path) -> tuple[CorpusVersion, ...]:
-    """The versions of a corpus, newest first."""
-    found = []
-    for path in sorted(_folder(store).glob("*.db"), key=lambda path: path.stat().st_mtime, reverse=True):
-        with SqliteCorpus(path) as version:
-            saved = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-            count = len(version.documents())
-            found.append(CorpusVersion(name=path.stem, saved=saved, revision=version.revision, documents=count))
-    return tuple(found)
+def versions(store: Path) -> Iterator[CorpusVersion | RedargueError]:
+    """The versions of a corpus, newest first; the error in place of one that cannot be read."""
+    for path in _versions(store):
+        saved = datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
+        try:
+            with SqliteCorpus(path) as version:
+                count, revision = len(version.documents()), version.revision
+            yield CorpusVersion(name=path.stem, saved=saved, revision=revision, documents=count)
+        except RedargueError as error:
+            yield error
+
+
+def _versions(store: Path) -> list[Path]:
+    return sorted(_folder(store).glob("*.db"), key=lambda path: path.lstat().st_mtime, reverse=True)
 
 
 def _folder(store: Path) -> Path:
