@@ -65,7 +65,7 @@ def test_a_mistake_on_the_command_line_is_named_without_jargon(
         (["report", "--", ""], "--"),
     ],
 )
-def test_an_empty_value_is_refused_and_not_read_as_the_working_folder(
+def test_an_empty_value_is_refused_and_is_not_the_working_folder(
     arguments: list[str],
     named: str,
     tmp_path: Path,
