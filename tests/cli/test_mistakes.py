@@ -280,3 +280,10 @@ def test_who_gives_check_the_sources_of_ground_is_led_to_ground(option: str, cap
 def test_a_value_that_an_option_does_not_take_is_quoted(value: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "It opened in 1889.", "--min-supported", value]) == 2
     assert f"'--min-supported': '{value}': Input should be" in capfd.readouterr().err
+
+
+def test_a_row_that_names_its_claim_twice_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "claims.jsonl"
+    file.write_text('{"claim": "Bees fly."}\n{"claim": "Bees swim.", "claim": "Bees are insects."}\n')
+    assert run(["batch", str(file), "--out", str(tmp_path / "out"), "--offline", "--store", "starter", "-q"]) == 2
+    assert f"the key 'claim' appears 2 times ({file}, row 2)" in capsys.readouterr().err

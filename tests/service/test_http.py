@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from support.serving import service_parts, settings
 
 pytestmark = pytest.mark.anyio
 CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
+NEEDS_MCP = pytest.mark.skipif(find_spec("mcp") is None, reason="the extra mcp is not installed")
+MCP_CALL = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "verify_claim", "arguments": {%s}}}'
 
 
 @asynccontextmanager
@@ -295,6 +298,9 @@ async def test_a_body_that_cannot_be_parsed_says_how_to_send_it(content: bytes) 
         ("/v1/batches", '{"claims": ["Bees fly."], "seed": 1e999}'),
         ("/v1/chat/completions", '{"model": "m", "messages": [], "messages": []}'),
         ("/v1/responses", '{"model": "m", "input": "a", "redargue": {"mode": "block"}, "redargue": {"mode": "off"}}'),
+        pytest.param("/mcp", MCP_CALL % '"claim": "Bees fly.", "claim": "Bees swim."', marks=NEEDS_MCP),
+        pytest.param("/mcp", MCP_CALL % '"claim": "Bees fly.", "wait_s": NaN', marks=NEEDS_MCP),
+        pytest.param("/mcp", MCP_CALL % '"claim": "Bees fly.", "wait_s": 1e999', marks=NEEDS_MCP),
     ],
 )
 async def test_a_body_that_programs_read_differently_is_refused(
