@@ -27,6 +27,7 @@ from redargue.service import guard
 from redargue.service.app import Server, allowed_hosts, bound_socket, create_app, only_one
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
+from redargue.service.problems import without_paths
 from redargue.text.verification import prepare
 from support.debates import TEXT
 from support.serving import service_parts, settings
@@ -417,6 +418,33 @@ async def test_an_answer_that_cannot_be_checked_is_an_outcome(
         assert reply.status_code == 200
         assert (reply.json()["outcome"], reply.json()["not_checked"]) == (outcome, reasons)
         problem(await http.post("/v1/ground", json={"answer": answer, "contexts": [], "method": "nonsense"}), 422)
+
+
+async def test_no_answer_names_a_path_of_the_machine(tmp_path: Path) -> None:
+    parts = Parts(backend=service_parts().backend)  # which searches the corpus that is not there
+    async with client(parts=parts, corpora={"own": str(tmp_path / "none.db")}) as http:
+        failed = await done(http, corpus="own")
+        estimated = await http.post("/v1/estimate", json={**CLAIM, "corpus": "own"})
+    assert failed["error"]["what"] == "no corpus at '…'"
+    assert failed["error"]["hint"] == "create one: redargue corpus add FILES --store …"
+    assert str(tmp_path) not in json.dumps(failed) + estimated.text
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no corpus at '/srv/data/none.db'", "no corpus at '…'"),
+        ("put its price into /root/home/prices.toml, in US dollars", "put its price into …, in US dollars"),
+        ("sqlite:/srv/own/corpus.db is damaged", "sqlite:… is damaged"),
+        ("list them: GET /v1/checks", None),
+        ("https://example.org/a/b gives no answer", None),
+        ("send application/json, or text/event-stream and/or both", None),
+        ("0.50usd/day, 3/4 of 24/7", None),
+        ("replaced by file:///srv/own", None),
+    ],
+)
+def test_paths_are_hidden_and_addresses_are_not(said: str, shown: str | None) -> None:
+    assert without_paths(said) == (said if shown is None else shown)
 
 
 async def test_mcp_has_no_stream_of_its_own_that_would_outlast_a_stop() -> None:
