@@ -40,6 +40,7 @@ JARGON = ("Value error", "Traceback", "codec", "pydantic", "Tuple should", "vali
         (["--tool", "corpsu"], ("unknown tool 'corpsu'", "did you mean 'corpus'?")),
         (["--tool", "corpus", "--tool", "wikipeda"], ("unknown tool 'wikipeda'", "did you mean 'wikipedia'?")),
         (["--budget", "3 apples"], ("cannot read the budget '3 apples'", "0.50usd")),
+        (["--json", "--jsonl"], ("--json and --jsonl exclude each other",)),
         (["--as-of", "31.3.2024"], ("'31.3.2024' is not a date", "2024-03-31")),
         (["--set", "top_k=0"], ("0 does not fit the setting 'top_k'",)),
     ],
@@ -287,3 +288,13 @@ def test_a_row_that_names_its_claim_twice_is_refused(tmp_path: Path, capsys: pyt
     file.write_text('{"claim": "Bees fly."}\n{"claim": "Bees swim.", "claim": "Bees are insects."}\n')
     assert run(["batch", str(file), "--out", str(tmp_path / "out"), "--offline", "--store", "starter", "-q"]) == 2
     assert f"the key 'claim' appears 2 times ({file}, row 2)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"), [(["chek", "Bees fly."], "check"), (["bench", "rum"], "run"), (["list", "tols"], "tools")]
+)
+def test_an_unknown_command_leads_to_the_nearest(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    assert f"did you mean {meant!r}" in capsys.readouterr().err

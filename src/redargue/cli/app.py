@@ -34,7 +34,7 @@ from redargue.cli.output import INTERRUPTED, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import NO_ROOM, config_home
-from redargue.registry import Registry, install
+from redargue.registry import Registry, did_you_mean, install
 from redargue.sanitize import NotUtf8, printable
 
 COMMANDS = {
@@ -127,10 +127,12 @@ class ExtensibleGroup(TyperGroup):
         listed.format_commands(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Raises UsageError for a command whose package is not installed."""
+        """Raises UsageError for an unknown command, and for one whose package is not installed."""
         if extra := extra_of(name := self.words + args[0]):
             hint = "  ".join(filter(None, (install(extra), INSTEAD.get(name))))
             raise UsageError(f"the command {name!r} is not installed", hint=hint)
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            raise UsageError(f"no command {name!r}", hint=did_you_mean(args[0], self.list_commands(ctx)))
         return super().resolve_command(ctx, args)
 
     def _added(self) -> list[str]:

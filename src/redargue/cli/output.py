@@ -266,9 +266,11 @@ class Gate(NamedTuple):
             yield f"{supported} of {checked} {are} supported; the smallest accepted share is {least:g}"
 
 
-def read_gate(output: OutputParameters) -> Gate:
+def read_gate(output: OutputParameters, *, json: bool = False) -> Gate:
     from redargue.claims import Meaning
 
+    if json and output.jsonl:
+        raise UsageError("--json and --jsonl exclude each other", hint="drop one of them")
     fail_on, known = output.fail_on or [], [*map(str, Meaning), UNSURE]
     for name in fail_on:
         if name not in known:
