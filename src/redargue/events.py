@@ -162,7 +162,7 @@ class CallFinished(_AgentEvent):
 class CallFailed(_AgentEvent):
     """The backend failed to perform a task; ``raw`` is the unreadable reply, if any, cut to 2,000 characters.
 
-    ``today``: the day that the prompt stated, if any. ``unknown_…``: the most that requests of unknown cost may have
+    Or a search was cut off after it had sent requests: ``task`` is its tool. ``today``: the day that the prompt stated, if any. ``unknown_…``: the most that requests of unknown cost may have
     cost, such as those that were lost.
     """
 
@@ -172,7 +172,7 @@ class CallFailed(_AgentEvent):
     today: date | None = detail(None)
     error: ErrorInfo
     raw: str = ""
-    charge: Literal["call", "embedding"] = "call"
+    charge: Literal["call", "embedding", "search"] = "call"
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
