@@ -162,8 +162,8 @@ class CallFinished(_AgentEvent):
 class CallFailed(_AgentEvent):
     """The backend failed to perform a task; ``raw`` is the unreadable reply, if any, cut to 2,000 characters.
 
-    Or a search was cut off after it had sent requests: ``task`` is its tool. ``today``: the day that the prompt stated, if any. ``unknown_…``: the most that requests of unknown cost may have
-    cost, such as those that were lost.
+    Or a search, whose tool is ``task``, was cut off after it had sent requests. ``today``: the day that the prompt
+    stated, if any. ``unknown_…``: the most that requests of unknown cost may have cost, such as those that were lost.
     """
 
     kind: Literal["call_failed"] = "call_failed"

@@ -130,22 +130,19 @@ def restore_version(name: _Version, store: _Store = "") -> None:
 @corpus_app.command("versions")
 def list_versions(store: _Store = "", as_json: AsJson = False) -> None:
     """List saved versions: date, revision, documents, name."""
-    from redargue.retrieval.corpus.index import CorpusVersion, versions
+    from redargue.retrieval.corpus.index import versions
 
-    read = list(versions(_file(store)))
-    found = [version for version in read if isinstance(version, CorpusVersion)]
-    damaged = [error for error in read if not isinstance(error, CorpusVersion)]
+    found = versions(_file(store))
     with _open(store) as corpus:
         current = corpus.revision
-    for error in damaged:
-        typer.echo(printable(f"damaged: {error.what}"), err=True)
     if as_json:
-        print_json({"revision": current, "versions": found, "unreadable": [error.what for error in damaged]})
-    for version in [] if as_json else found:
+        print_json({"revision": current, "versions": found})
+    for version in () if as_json else found:
         same = "  (as it is now)" if version.revision == current else ""
-        typer.echo(f"{version.saved}  {version.revision}  {version.documents:>9,}  {version.name}{same}")
+        line = f"{version.saved}  {version.revision}  {version.documents:>9,}  {version.name}{same}"
+        typer.echo(printable(f"damaged: {version.problem}") if version.problem else line, err=bool(version.problem))
     typer.echo(counted(len(found), "version"), err=True)
-    if damaged:
+    if any(version.problem for version in found):
         raise typer.Exit(FINISHED_WITH_ERRORS)
 
 

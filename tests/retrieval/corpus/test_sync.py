@@ -229,8 +229,9 @@ def test_a_damaged_version_is_named_and_hides_no_other(folder: Path, store: Path
     said = [line for line in listed.stderr.splitlines() if line.startswith("damaged: ")]
     assert all(any(name in line for line in said) for name in damaged)
     as_json = json.loads(run("versions", "--store", store, "--json", code=3).stdout)
-    assert [version["name"] for version in as_json["versions"]] == ["one"]
-    assert len(as_json["unreadable"]) == len(damaged)
+    assert {version["name"] for version in as_json["versions"] if version["problem"]} == {
+        name.removesuffix(".db") for name in damaged
+    }
     with pytest.raises(UsageError, match="no version 'on' of"):
         restore(store, "on")
 
@@ -283,4 +284,4 @@ def test_a_corpus_to_which_documents_are_being_added_is_not_saved(folder: Path, 
             corpus._mark_adding(db)
         with pytest.raises(StoreUnavailable, match="being added"):
             save(store, "half")
-    assert not list(versions(store))
+    assert versions(store) == ()

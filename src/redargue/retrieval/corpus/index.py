@@ -204,12 +204,16 @@ def _relative(id_: str, path: str, root: Path) -> str:
 
 
 class CorpusVersion(Frozen):
-    """A saved version; ``saved`` is its time in ISO 8601, UTC, and ``revision`` what runs record of a corpus."""
+    """A saved version; ``saved`` is its time in ISO 8601, UTC, and ``revision`` what runs record of a corpus.
+
+    ``problem``: why it cannot be read; empty for one that can.
+    """
 
     name: str
     saved: str
-    revision: str
-    documents: int
+    revision: str = ""
+    documents: int = 0
+    problem: str = ""
 
 
 def save(store: Path, name: str) -> str:
@@ -248,16 +252,19 @@ def restore(store: Path, name: str) -> str:
         return corpus.revision
 
 
-def versions(store: Path) -> Iterator[CorpusVersion | RedargueError]:
-    """The versions of a corpus, newest first; the error in place of one that cannot be read."""
-    for path in _versions(store):
-        saved = datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
-        try:
-            with SqliteCorpus(path) as version:
-                count, revision = len(version.documents()), version.revision
-            yield CorpusVersion(name=path.stem, saved=saved, revision=revision, documents=count)
-        except RedargueError as error:
-            yield error
+def versions(store: Path) -> tuple[CorpusVersion, ...]:
+    """The versions of a corpus, newest first."""
+    return tuple(map(_read_version, _versions(store)))
+
+
+def _read_version(path: Path) -> CorpusVersion:
+    saved = datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
+    try:
+        with SqliteCorpus(path) as version:
+            count, revision = len(version.documents()), version.revision
+    except RedargueError as error:
+        return CorpusVersion(name=path.stem, saved=saved, problem=error.what)
+    return CorpusVersion(name=path.stem, saved=saved, revision=revision, documents=count)
 
 
 def _versions(store: Path) -> list[Path]:
