@@ -321,7 +321,8 @@ class McpDoor:
         server = _empty_server()
         # At the first request: few services have one.
         self._offer = cache(partial(_with_tools, server, tools))
-        security = _transport_security(settings)
+        # Host and Origin are checked for all routes (guard.py).
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(streamable_http_path=_PATH, transport_security=security)
         self._sessions = server.session_manager
         # No GET: its stream is for messages of the server's own, of which there are none, and would outlast a stop.
@@ -356,12 +357,3 @@ def _owner(context: _Context) -> str:
     assert request is not None, "only requests over HTTP reach this server"
     owner: str = request.scope[OWNER]
     return owner
-
-
-def _transport_security(settings: ServiceSettings) -> TransportSecuritySettings:
-    hosts = [f"[{host}]" if ":" in host else host for host in settings.hosts]
-    sites = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
-    return TransportSecuritySettings(
-        allowed_hosts=[*hosts, *(f"{host}:*" for host in hosts)],
-        allowed_origins=[*settings.origins, *sites, *(f"{site}:*" for site in sites)],
-    )
