@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from redargue.claims import Frozen
-from redargue.errors import RedargueError, StoreUnavailable, UnreadableFile, UsageError
+from redargue.errors import StoreUnavailable, UnreadableFile, UsageError
 from redargue.files import NO_ROOM, home, locked, make_folder, make_private
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus import Added, Corpus, Encoder, Entry, stores
@@ -204,16 +204,12 @@ def _relative(id_: str, path: str, root: Path) -> str:
 
 
 class CorpusVersion(Frozen):
-    """A saved version; ``saved`` is its time in ISO 8601, UTC, and ``revision`` what runs record of a corpus.
-
-    ``problem``: why it cannot be read; empty for one that can.
-    """
+    """A saved version; ``saved`` is its time in ISO 8601, UTC, and ``revision`` what runs record of a corpus."""
 
     name: str
     saved: str
-    revision: str = ""
-    documents: int = 0
-    problem: str = ""
+    revision: str
+    documents: int
 
 
 def save(store: Path, name: str) -> str:
@@ -243,7 +239,7 @@ def restore(store: Path, name: str) -> str:
     """Replaces a corpus's content by a version's, in one step for its readers; the revision."""
     path = _path(store, name)
     if not path.exists():
-        saved = [version.stem for version in _versions(store)]
+        saved = [version.stem for version in versions(store)]
         hint = did_you_mean(name, saved) if saved else f"save one: redargue corpus save NAME --store {store}"
         raise UsageError(f"no version {name!r} of {str(store)!r}", hint=hint)
     with SqliteCorpus(path) as version, SqliteCorpus(store, write=True) as corpus:
@@ -252,23 +248,17 @@ def restore(store: Path, name: str) -> str:
         return corpus.revision
 
 
-def versions(store: Path) -> tuple[CorpusVersion, ...]:
-    """The versions of a corpus, newest first."""
-    return tuple(map(_read_version, _versions(store)))
-
-
-def _read_version(path: Path) -> CorpusVersion:
-    saved = datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
-    try:
-        with SqliteCorpus(path) as version:
-            count, revision = len(version.documents()), version.revision
-    except RedargueError as error:
-        return CorpusVersion(name=path.stem, saved=saved, problem=error.what)
-    return CorpusVersion(name=path.stem, saved=saved, revision=revision, documents=count)
-
-
-def _versions(store: Path) -> list[Path]:
+def versions(store: Path) -> list[Path]:
+    """The files of a corpus' versions, newest first."""
     return sorted(_folder(store).glob("*.db"), key=lambda path: path.lstat().st_mtime, reverse=True)
+
+
+def read_version(path: Path) -> CorpusVersion:
+    """Raises RedargueError for a file that is no version of a corpus."""
+    saved = datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
+    with SqliteCorpus(path) as version:
+        count = len(version.documents())
+        return CorpusVersion(name=path.stem, saved=saved, revision=version.revision, documents=count)
 
 
 def _folder(store: Path) -> Path:
