@@ -266,7 +266,8 @@ class Gate(NamedTuple):
             yield f"{supported} of {checked} {are} supported; the smallest accepted share is {least:g}"
 
 
-_Entry, _Read = TypeVar("_Entry"), TypeVar("_Read")
+_Entry = TypeVar("_Entry")
+_Read = TypeVar("_Read")
 
 
 def read_entries(read: Callable[[_Entry], _Read], entries: Iterable[_Entry]) -> tuple[list[_Read], int]:
