@@ -223,7 +223,7 @@ class Account:
 # Prices of models and searches: a shipped table, and a user-supplied one whose entries win.
 
 
-Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Dollars = Annotated[float, Field(ge=0)]
 
 
 class Rates(Frozen):
