@@ -28,9 +28,9 @@ def detail(default: Any) -> Any:
 
 
 class Frozen(BaseModel):
-    """Base class of all data: immutable; an unknown field is an error."""
+    """Base class of all data: immutable; an unknown field is an error, and so is a number that is not finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def __str__(self) -> str:
         return repr(self)

@@ -54,7 +54,18 @@ class QueryWritten(_AgentEvent):
     kept: bool = False
 
 
-class EvidenceFound(_AgentEvent):
+class _SearchEvent(_AgentEvent):
+    """A search with a tool; its ``requests`` and their cost in dollars, as far as it is known."""
+
+    tool: str
+    query: str
+    key: str
+    requests: int = 1
+    usd: float = 0.0
+    unknown_usd: float = detail(0.0)
+
+
+class EvidenceFound(_SearchEvent):
     """A tool answered.
 
     Attributes:
@@ -64,16 +75,10 @@ class EvidenceFound(_AgentEvent):
     """
 
     kind: Literal["evidence_found"] = "evidence_found"
-    tool: str
-    query: str
     passages: tuple[Passage, ...]
     left_out: dict[Omission, int] = Field(default_factory=dict)
     unread: dict[str, int] = Field(default_factory=dict)
     whole: bool = detail(False)
-    key: str
-    requests: int = 1
-    usd: float = 0.0
-    unknown_usd: float = detail(0.0)
 
 
 class EvidenceKept(_AgentEvent):
@@ -91,17 +96,11 @@ class EvidenceChosen(_AgentEvent):
     passages: tuple[str, ...]
 
 
-class EvidenceMissing(_AgentEvent):
+class EvidenceMissing(_SearchEvent):
     """A tool failed; the agent continues without documents, and the verdict names the gap. Recorded like an answer."""
 
     kind: Literal["evidence_missing"] = "evidence_missing"
-    tool: str
-    query: str
     why: str
-    key: str
-    requests: int = 1
-    usd: float = 0.0
-    unknown_usd: float = detail(0.0)
 
 
 class EvidenceRecalled(_AgentEvent):
@@ -136,20 +135,16 @@ class EvidenceRemembered(_AgentEvent):
         return len(self.passages) - sum(self.dropped.values())
 
 
-class CallFinished(_AgentEvent):
-    """The backend performed a task; ``outputs`` have each sample's answer and verbatim text; ``usd``: 0 if unknown.
+class _CallEvent(_AgentEvent):
+    """A call of the backend.
 
-    ``today``: the day that the prompt stated, if any. ``unknown_…``: the most that requests of unknown cost may have
-    cost, such as those that were lost.
+    ``today``: the day that the prompt stated, if any. ``usd``: 0 if unknown. ``unknown_…``: the most that requests of
+    unknown cost may have cost, such as those that were lost.
     """
 
-    kind: Literal["call_finished"] = "call_finished"
     task: str
     key: str
     today: date | None = detail(None)
-    outputs: tuple[dict[str, Any], ...]
-    charge: Literal["call", "embedding"] = "call"
-    rejected: tuple[dict[str, str], ...] = ()
     requests: int = 1
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -159,27 +154,26 @@ class CallFinished(_AgentEvent):
     unknown_usd: float = detail(0.0)
 
 
-class CallFailed(_AgentEvent):
+class CallFinished(_CallEvent):
+    """The backend performed a task; ``outputs`` have each sample's answer and verbatim text."""
+
+    kind: Literal["call_finished"] = "call_finished"
+    outputs: tuple[dict[str, Any], ...]
+    charge: Literal["call", "embedding"] = "call"
+    rejected: tuple[dict[str, str], ...] = ()
+
+
+class CallFailed(_CallEvent):
     """The backend failed to perform a task; ``raw`` is the unreadable reply, if any, cut to 2,000 characters.
 
-    ``today``: the day that the prompt stated, if any. ``unknown_…``: the most that requests of unknown cost may have
-    cost, such as those that were lost.
+    Or a search, whose tool is ``task``, was cut off after it had sent requests.
     """
 
     kind: Literal["call_failed"] = "call_failed"
-    task: str
-    key: str
-    today: date | None = detail(None)
     error: ErrorInfo
     raw: str = ""
-    charge: Literal["call", "embedding"] = "call"
+    charge: Literal["call", "embedding", "search"] = "call"
     requests: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    usd: float = 0.0
-    unknown_tokens: int = detail(0)
-    unknown_usd: float = detail(0.0)
 
 
 class CallReused(_AgentEvent):

@@ -149,7 +149,6 @@ class Run:
         backend = (self.backend.render(task), self.backend.identity, model)
         sampled = (sampling.model_dump(), self.seed)
         key = self._key("call", task.fingerprint, *backend, *sampled, agent, round_)
-        self._count_failed([earlier for earlier in self._failed if earlier.key == key])
         known = self._recorded(key)
         if isinstance(known, CallFinished | CallFailed):
             self._usage.call(known)
@@ -168,15 +167,19 @@ class Run:
         try:
             reply = await self.backend.perform(asked, call)
         except (RedargueError, asyncio.CancelledError) as error:
-            if account.requests:  # whatever the outcome, the requests that were sent may be billed
-                cause = ErrorInfo.of(error if isinstance(error, RedargueError) else _cancelled())
-                raw = error.raw if isinstance(error, BadReply) else ""
-                self._finish_call(CallFailed(**facts, **_paid(account), error=cause, raw=raw))
+            self._fail(error, account, facts)
             raise
         facts["rejected"] = tuple(rejection.model_dump() for rejection in reply.rejected)
         facts["outputs"] = tuple(map(_dumped, reply.outputs))
         self._finish_call(CallFinished(**facts, **_paid(account)))
         return reply.outputs
+
+    def _fail(self, error: BaseException, account: Account, facts: Mapping[str, Any]) -> None:
+        """Records the requests of a call or search that gave nothing: whatever the outcome, they may be billed."""
+        if account.requests:
+            cause = ErrorInfo.of(error if isinstance(error, RedargueError) else _cancelled())
+            raw = error.raw if isinstance(error, BadReply) else ""
+            self._finish_call(CallFailed(**facts, **_paid(account), error=cause, raw=raw))
 
     def _finish_call(self, event: CallFinished | CallFailed) -> None:
         self._usage.call(event)
@@ -290,6 +293,10 @@ class Run:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
             counts = {"requests": max(least, account.requests), "usd": account.usd, "unknown_usd": account.unknown.usd}
             return self._finish_search(EvidenceMissing(**facts, **counts, why=why))
+        except (RedargueError, asyncio.CancelledError) as error:
+            of_search = {"task": facts["tool"], "charge": "search"}
+            self._fail(error, account, {name: facts[name] for name in ("agent", "round", "key")} | of_search)
+            raise
         listed = isinstance(results, list | tuple)
         if not listed or not all(isinstance(passage, Passage) for passage in results):
             what = f"the tool {facts['tool']!r} returned {results!r:.100}, which is not a list of passages"
@@ -368,6 +375,7 @@ class Run:
         return self.memory
 
     def _recorded(self, key: str) -> Paid | CallFailed | None:
+        self._count_failed([earlier for earlier in self._failed if earlier.key == key])
         return self.record.recall(self.item, key) if self.record else None
 
     def _key(self, *parts: Any) -> str:

@@ -34,6 +34,7 @@ from redargue.verdicts import Verdict
 
 NAME = "redargue"
 NANOSECONDS = 1_000_000_000
+_OPERATIONS = {"call": "chat", "embedding": "embeddings", "search": "execute_tool"}
 LAST_SECONDS = 0.4  # for sending what is left; a service has to stop within a second in all
 
 
@@ -146,7 +147,7 @@ class Telemetry:
 
     def _call(self, claim: _Claim, event: CallFinished | CallFailed) -> None:
         attributes: dict[str, object] = {
-            "gen_ai.operation.name": "embeddings" if event.charge == "embedding" else "chat",
+            "gen_ai.operation.name": _OPERATIONS[event.charge],
             "gen_ai.usage.input_tokens": event.prompt_tokens,
             "gen_ai.usage.output_tokens": event.completion_tokens,
             "gen_ai.usage.cache_read.input_tokens": event.cached_tokens,

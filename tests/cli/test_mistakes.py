@@ -40,6 +40,7 @@ JARGON = ("Value error", "Traceback", "codec", "pydantic", "Tuple should", "vali
         (["--tool", "corpsu"], ("unknown tool 'corpsu'", "did you mean 'corpus'?")),
         (["--tool", "corpus", "--tool", "wikipeda"], ("unknown tool 'wikipeda'", "did you mean 'wikipedia'?")),
         (["--budget", "3 apples"], ("cannot read the budget '3 apples'", "0.50usd")),
+        (["--json", "--jsonl"], ("--json and --jsonl exclude each other",)),
         (["--as-of", "31.3.2024"], ("'31.3.2024' is not a date", "2024-03-31")),
         (["--set", "top_k=0"], ("0 does not fit the setting 'top_k'",)),
     ],
@@ -51,6 +52,47 @@ def test_a_mistake_on_the_command_line_is_named_without_jargon(
     err = capsys.readouterr().err
     assert all(words in err for words in said)
     assert not any(word in err for word in JARGON)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["check", "Bees are insects.", "--run", ""], "--run"),
+        (["check", "Bees are insects.", "--run="], "--run="),
+        (["check", "Bees are insects.", "--no-record", "--budget="], "--budget="),
+        (["batch", "claims.csv", "-o", ""], "-o"),
+        (["corpus", "add", ""], "add"),
+        (["runs", "rm", "--yes", ""], "--yes"),
+        (["report", "--", ""], "--"),
+    ],
+)
+def test_an_empty_value_is_refused_and_is_not_the_working_folder(
+    arguments: list[str],
+    named: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "claims.csv").write_text("claim\nBees are insects.\n")
+    assert run(arguments) == 2
+    assert f"the value after {named!r} is empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["claims.csv"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--set", "top_k="], ["--", "--budget="], ["--question", " "], ["--labels", "a=,b="]]
+)
+def test_what_is_not_empty_is_left_to_its_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run([*CHECK, *arguments])
+    assert "is empty" not in capsys.readouterr().err
+
+
+def test_a_file_of_settings_that_is_not_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "settings.env"
+    file.write_bytes(b"A=\xff\n")
+    assert run(["--env-file", str(file), *CHECK]) == 2
+    assert f"{str(file)!r} cannot be read" in capsys.readouterr().err
 
 
 def test_a_memory_of_the_environment_is_for_methods_that_have_one(
@@ -239,3 +281,20 @@ def test_who_gives_check_the_sources_of_ground_is_led_to_ground(option: str, cap
 def test_a_value_that_an_option_does_not_take_is_quoted(value: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "It opened in 1889.", "--min-supported", value]) == 2
     assert f"'--min-supported': '{value}': Input should be" in capfd.readouterr().err
+
+
+def test_a_row_that_names_its_claim_twice_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "claims.jsonl"
+    file.write_text('{"claim": "Bees fly."}\n{"claim": "Bees swim.", "claim": "Bees are insects."}\n')
+    assert run(["batch", str(file), "--out", str(tmp_path / "out"), "--offline", "--store", "starter", "-q"]) == 2
+    assert f"the key 'claim' appears 2 times ({file}, row 2)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"), [(["chek", "Bees fly."], "check"), (["bench", "rum"], "run"), (["list", "tols"], "tools")]
+)
+def test_an_unknown_command_leads_to_the_nearest(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    assert f"did you mean {meant!r}" in capsys.readouterr().err

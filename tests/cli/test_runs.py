@@ -12,7 +12,8 @@ import pytest
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import RecordError, UsageError
-from redargue.events import ClaimEnded
+from redargue.events import ClaimEnded, EvidenceFound
+from redargue.evidence import Passage, Quote
 from redargue.reports import load_run
 from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
 from redargue.runs.record import DRAFT, Record, new_run_folder, writing
@@ -140,6 +141,48 @@ def test_a_damaged_run_is_listed_as_damaged_and_a_link_is_not_followed(tmp_path:
     assert read_run(folder).method == ""
     assert run(["runs", "rm", folder.name, "--yes"]) == 0
     assert run_folders() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind":"claim_ended","item":0,"verdict":5}',
+        '{"kind":"claim_ended","item":0,"verdict":null}',
+        '{"kind":"claim_ended","item":0}',
+    ],
+)
+def test_a_damaged_log_hides_no_other_run(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, other = recorded("20260101-000000-aaaaaa", verdict()), recorded("20260102-000000-bbbbbb", verdict())
+    with (folder / "events.jsonl").open("a") as log:
+        log.write(f"{line}\n")
+    assert run(["runs", "ls", "--json"]) == 0
+    listed = {each["run"]: each["method"] for each in json.loads(capsys.readouterr().out)["runs"]}
+    assert listed == {folder.name: "", other.name: MANIFEST.spec.method}
+
+
+@pytest.mark.parametrize("confidence", ["1e400", "Infinity", "NaN"])
+def test_a_record_with_a_number_that_is_none_is_named(confidence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recorded("20260101-000000-aaaaaa", verdict(confidence=0.25))
+    log = folder / "events.jsonl"
+    log.write_text(log.read_text().replace('"confidence":0.25', f'"confidence":{confidence}'))
+    for command in (["report", str(folder)], ["runs", "show", str(folder)], ["replay", str(folder)]):
+        assert run(command) == 2
+        assert "is not an event" in capsys.readouterr().err
+
+
+def test_a_report_of_a_record_whose_quotation_lies_before_its_passage_is_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    passage = Passage(text="Bees are insects.")
+    quote = Quote(text="Bees", status="verified", start=-5, end=-1, passage=passage.sha256)
+    folder = runs_folder() / "20260101-000000-aaaaaa"
+    claim = Claim(text="Bees are insects.")
+    found = {"agent": "reader", "round": 1, "tool": "corpus", "query": "bees", "key": "k", "passages": (passage,)}
+    with Record(folder, MANIFEST.model_copy(update={"claims": (claim,)})) as record:
+        record.write(EvidenceFound(**found))
+        record.write(ClaimEnded(verdict=verdict(quotes=(quote,))))
+    assert run(["report", str(folder)]) == 0
+    assert "Bees are insects." in capsys.readouterr().out
 
 
 def test_removed_runs_are_gone_and_others_stay(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from redargue.errors import UsageError
 from redargue.files import sha256_of
 from redargue.nli.known_readers import get_reader, known_readers
 from redargue.nli.reader_spec import ReaderSpec
-from redargue.nli.reader_store import GOLDEN, GoldenPair, add_reader, added_readers, models_folder, read_added
+from redargue.nli.reader_store import GOLDEN, GoldenPair, add_reader, models_folder, read_added, reader_names
 from redargue.nli.user_reader import UserReader
 from support.model_hub import ModelHub
 
@@ -141,7 +141,7 @@ def test_a_reader_that_reads_golden_pairs_wrongly_is_not_added(hub: ModelHub, mo
     known = table(tmp_path, as_it_reads(model, wrongly=True))
     with pytest.raises(UsageError, match=r"reads 3 of 3 plain pairs wrongly: 'The bridge was opened in 1889.' beside"):
         get_reader("tiny", table=known)
-    assert [spec.name for spec in added_readers()] == ["plain"]
+    assert reader_names() == ["plain"]
     assert not (models_folder() / "pins").exists()
 
 

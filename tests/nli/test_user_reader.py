@@ -363,6 +363,20 @@ def test_readers_are_listed_and_removed_on_the_command_line(tmp_path: Path, capf
     assert "no reader 'mine' has been added" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("content", ["garbage", "{}", '{"url": 5}', "\0"])
+def test_a_damaged_reader_hides_no_other(content: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    added(tmp_path)
+    damaged = reader_store.models_folder() / "broken" / reader_store.SPEC
+    damaged.parent.mkdir()
+    damaged.write_text(content)
+    assert run(["models", "list"]) == 3
+    listed = capfd.readouterr()
+    assert listed.out.startswith("mine: ")
+    assert listed.err == f"damaged: {str(damaged)!r} cannot be read: it is damaged\n"
+    assert run(["models", "list", "--json"]) == 3
+    assert [row["name"] for row in json.loads(capfd.readouterr().out)["readers"]] == ["mine"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

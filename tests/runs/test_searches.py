@@ -11,16 +11,19 @@ from typing import Any, ClassVar
 import httpx2
 import pytest
 
+from redargue import replay
 from redargue.assembly import Parts
 from redargue.backends import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cluster.store import open_ledger
 from redargue.errors import BudgetReached, ProviderError, UsageError
+from redargue.events import canonical
 from redargue.evidence import Passage
 from redargue.retrieval.tools import Search
 from redargue.run import Run
 from redargue.runs.budget import Account, Budget, Cost, Prices
+from redargue.runs.record import last_attempts, read_events
 from redargue.service.keys import Keys
 from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer, AnswerClaim
@@ -113,6 +116,60 @@ async def test_a_resumed_run_has_spent_what_lost_requests_may_have_cost(answered
     with Verifier(spec, backend=backend, evidence=tools, claims=claims, folder=tmp_path) as resumed:
         assert resumed.budget.spent == paid == Cost(calls=2, tokens=70, usd=0.5, searches=1)
     assert (verdict.error is None) == answered
+
+
+class StuckTool(PaidTool):
+    """A tool whose second request is never answered."""
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        await super().search(query, k, search=search)
+        async with search.account.request(usd=self.usd):
+            self.sent += 1
+            await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_a_search_that_is_cut_off_has_been_paid_in_the_resumed_run_and_its_replay(tmp_path: Path) -> None:
+    spec, backend = RunSpec(method="single-reader", tools=("google",)), ScriptedBackend(script())
+    given: dict[str, Any] = {"claims": [Claim(text=CLAIM)], "folder": tmp_path, "backend": backend}
+    with Verifier(spec, evidence={"google": StuckTool("google", usd=0.5)}, **given) as verifier:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(verifier.verify(given["claims"][0]), 0.2)
+        assert verifier.budget.spent == Cost(searches=2, usd=1.0)
+    again, budget = PaidTool("google"), Budget.parse("3searches")
+    with Verifier(spec, evidence={"google": again}, budget=budget, **given) as resumed:
+        assert budget.spent == Cost(searches=2, usd=1.0)
+        verdict = await resumed.verify(given["claims"][0])
+    assert (again.sent, budget.spent.searches, verdict.usage.by_tool) == (1, 3, {"google": 3})
+    seen: list[Any] = []
+    assert await replay(tmp_path, backend=ScriptedBackend({}), listeners=[seen.append]) == [verdict]
+    assert canonical(seen) == canonical(last_attempts(tmp_path))
+
+
+async def test_a_search_that_the_budget_ends_has_been_paid_in_the_resumed_run(tmp_path: Path) -> None:
+    spec = RunSpec(method="single-reader", tools=("google",))
+    given: dict[str, Any] = {"claims": [Claim(text=CLAIM)], "folder": tmp_path, "backend": ScriptedBackend(script())}
+    for sent in (2, 0):  # of three requests the budget allows two, and later none
+        tool, budget = PaidTool("google", requests=3), Budget.parse("2searches")
+        with Verifier(spec, evidence={"google": tool}, budget=budget, **given) as verifier:
+            verdict = await verifier.verify(given["claims"][0])
+        assert verdict.error is not None
+        assert (verdict.error.type, tool.sent, budget.spent.searches) == ("BudgetReached", sent, 2)
+
+
+async def test_a_search_that_sends_nothing_leaves_no_cost(tmp_path: Path) -> None:
+    spec, budget = RunSpec(method="single-reader", tools=("google",)), Budget.parse("1search")
+    budget.recall(Cost(searches=1))
+    with Verifier(
+        spec,
+        backend=ScriptedBackend(script()),
+        evidence={"google": PaidTool("google")},
+        budget=budget,
+        claims=[Claim(text=CLAIM)],
+        folder=tmp_path,
+    ) as verifier:
+        await verifier.verify(Claim(text=CLAIM))
+    assert "call_failed" not in [event.kind for event in read_events(tmp_path)]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,15 @@ from redargue.service import guard
 from redargue.service.app import Server, allowed_hosts, bound_socket, create_app, only_one
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
+from redargue.service.problems import without_paths
 from redargue.text.verification import prepare
 from support.debates import TEXT
 from support.serving import service_parts, settings
 
 pytestmark = pytest.mark.anyio
 CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
+NEEDS_MCP = pytest.mark.skipif(find_spec("mcp") is None, reason="the extra mcp is not installed")
+MCP_CALL = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "verify_claim", "arguments": {%s}}}'
 
 
 @asynccontextmanager
@@ -295,6 +299,9 @@ async def test_a_body_that_cannot_be_parsed_says_how_to_send_it(content: bytes) 
         ("/v1/batches", '{"claims": ["Bees fly."], "seed": 1e999}'),
         ("/v1/chat/completions", '{"model": "m", "messages": [], "messages": []}'),
         ("/v1/responses", '{"model": "m", "input": "a", "redargue": {"mode": "block"}, "redargue": {"mode": "off"}}'),
+        pytest.param("/mcp", MCP_CALL % '"claim": "Bees fly.", "claim": "Bees swim."', marks=NEEDS_MCP),
+        pytest.param("/mcp", MCP_CALL % '"claim": "Bees fly.", "wait_s": NaN', marks=NEEDS_MCP),
+        pytest.param("/mcp", MCP_CALL % '"claim": "Bees fly.", "wait_s": 1e999', marks=NEEDS_MCP),
     ],
 )
 async def test_a_body_that_programs_read_differently_is_refused(
@@ -411,6 +418,33 @@ async def test_an_answer_that_cannot_be_checked_is_an_outcome(
         assert reply.status_code == 200
         assert (reply.json()["outcome"], reply.json()["not_checked"]) == (outcome, reasons)
         problem(await http.post("/v1/ground", json={"answer": answer, "contexts": [], "method": "nonsense"}), 422)
+
+
+async def test_no_answer_names_a_path_of_the_machine(tmp_path: Path) -> None:
+    parts = Parts(backend=service_parts().backend)  # which searches the corpus that is not there
+    async with client(parts=parts, corpora={"own": str(tmp_path / "none.db")}) as http:
+        failed = await done(http, corpus="own")
+        estimated = await http.post("/v1/estimate", json={**CLAIM, "corpus": "own"})
+    assert failed["error"]["what"] == "no corpus at '…'"
+    assert failed["error"]["hint"] == "create one: redargue corpus add FILES --store …"
+    assert str(tmp_path) not in json.dumps(failed) + estimated.text
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no corpus at '/srv/data/none.db'", "no corpus at '…'"),
+        ("put its price into /root/home/prices.toml, in US dollars", "put its price into …, in US dollars"),
+        ("sqlite:/srv/own/corpus.db is damaged", "sqlite:… is damaged"),
+        ("list them: GET /v1/checks", None),
+        ("https://example.org/a/b gives no answer", None),
+        ("send application/json, or text/event-stream and/or both", None),
+        ("0.50usd/day, 3/4 of 24/7", None),
+        ("replaced by file:///srv/own", None),
+    ],
+)
+def test_paths_are_hidden_and_addresses_are_not(said: str, shown: str | None) -> None:
+    assert without_paths(said) == (said if shown is None else shown)
 
 
 async def test_mcp_has_no_stream_of_its_own_that_would_outlast_a_stop() -> None:

@@ -252,6 +252,9 @@ async def test_search_and_fetch_keep_the_contract_over_the_corpus() -> None:
         ("verify_claim", {"claim": CLAIM, "method": "no-such-method"}, "no-such-method"),
         ("verify_claim", {"claim": CLAIM, "sources": ["google"]}, "'google' is not a source of this server"),
         ("verify_claim", {"claim": "…"}, "no word to check"),
+        ("verify_claim", {"claim": 5}, "verify_claim: claim: Input should be a valid string"),
+        ("check_text", {"text": CLAIM, "kind": "qa"}, "check_text: kind: Input should be 'text' or 'dialogue'"),
+        ("get_check", {}, "get_check: id: Field required"),
         ("verify_claim", {"claim": CLAIM, "contexts": ["It is."]}, "verify_claim has no argument 'contexts'; known: "),
     ],
 )
@@ -260,6 +263,7 @@ async def test_mistakes_are_said_in_words(tool: str, arguments: dict[str, Any], 
         result = await client.call_tool(tool, arguments)
     assert result.is_error
     assert words in text(result)
+    assert not any(word in text(result) for word in ("pydantic", "input_value", "GET /v1"))
 
 
 def test_a_text_is_short_whatever_the_verdict_holds() -> None:

@@ -18,10 +18,12 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +34,7 @@ from redargue.cli.output import INTERRUPTED, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import NO_ROOM, config_home
-from redargue.registry import Registry, install
+from redargue.registry import Registry, did_you_mean, install
 from redargue.sanitize import NotUtf8, printable
 
 COMMANDS = {
@@ -125,10 +127,12 @@ class ExtensibleGroup(TyperGroup):
         listed.format_commands(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Raises UsageError for a command whose package is not installed."""
+        """Raises UsageError for an unknown command, and for one whose package is not installed."""
         if extra := extra_of(name := self.words + args[0]):
             hint = "  ".join(filter(None, (install(extra), INSTEAD.get(name))))
             raise UsageError(f"the command {name!r} is not installed", hint=hint)
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            raise UsageError(f"no command {name!r}", hint=did_you_mean(args[0], self.list_commands(ctx)))
         return super().resolve_command(ctx, args)
 
     def _added(self) -> list[str]:
@@ -247,7 +251,10 @@ def common(
 
         if not env_file.is_file():
             raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
-        load_dotenv(env_file)  # variables that are already set win
+        try:
+            load_dotenv(env_file)  # variables that are already set win
+        except ValueError as error:
+            raise UsageError(f"{str(env_file)!r} cannot be read: {error}", where="--env-file") from error
     defaults = read_defaults(Options(context.command, context), config)
     context.default_map = defaults.tables
     _warn(defaults.ignored, context.invoked_subcommand or "")
@@ -280,6 +287,7 @@ def run(arguments: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", NotUtf8)
             warnings.showwarning = _note
+            _refuse_empty(arguments)
             _command().main(arguments, prog_name="redargue")
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
@@ -288,6 +296,14 @@ def run(arguments: list[str]) -> int:
             raise
         return _print_error(_problem(error) if isinstance(error, OSError) else error)
     return 0
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuses what an unset shell variable leaves: an empty path would be the working folder, an empty budget none."""
+    options = filter(re.compile(r"--[a-z-]+=").fullmatch, takewhile("--".__ne__, arguments))
+    before = (place for place, value in pairwise(["redargue", *arguments]) if not value)
+    for place in (*options, *before):
+        raise UsageError(f"the value after {place!r} is empty", hint="write one; a shell variable may be unset")
 
 
 def _print_error(problem: RedargueError) -> int:

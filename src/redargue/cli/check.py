@@ -59,7 +59,7 @@ def verify_and_print(
     from redargue.text.citations import prepare_cited
     from redargue.text.verification import CONCURRENCY, prepare
 
-    gate, parts = read_gate(output), connected(spec)
+    gate, parts = read_gate(output, json=json), connected(spec)
     files = Path(links).parent if links and os.path.isfile(links) else None
 
     async def verify() -> Report:
@@ -180,7 +180,7 @@ def _verify(
     from redargue.cli.options import with_contexts
     from redargue.verifier import Verifier
 
-    gate, lines, claims = read_gate(output), JsonLines(ordered=output.ordered), given.claims
+    gate, lines, claims = read_gate(output, json=json), JsonLines(ordered=output.ordered), given.claims
     for row in given.refused:
         if output.jsonl:
             from redargue.batch import refused_line

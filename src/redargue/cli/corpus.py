@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from redargue.cli.output import FINISHED_WITH_ERRORS, print_json, resumable
+from redargue.cli.output import FINISHED_WITH_ERRORS, print_json, read_entries, resumable
 from redargue.cli.parameters import AsJson, Yes, option
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
@@ -130,18 +130,19 @@ def restore_version(name: _Version, store: _Store = "") -> None:
 @corpus_app.command("versions")
 def list_versions(store: _Store = "", as_json: AsJson = False) -> None:
     """List saved versions: date, revision, documents, name."""
-    from redargue.retrieval.corpus.index import versions
+    from redargue.retrieval.corpus.index import read_version, versions
 
-    found = versions(_file(store))
+    found, code = read_entries(read_version, versions(_file(store)))
     with _open(store) as corpus:
         current = corpus.revision
     if as_json:
         print_json({"revision": current, "versions": found})
-        return
+        raise typer.Exit(code)
     for version in found:
         same = "  (as it is now)" if version.revision == current else ""
         typer.echo(f"{version.saved}  {version.revision}  {version.documents:>9,}  {version.name}{same}")
     typer.echo(counted(len(found), "version"), err=True)
+    raise typer.Exit(code)
 
 
 def _file(store: str) -> Path:

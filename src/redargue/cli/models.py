@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redargue.cli.output import print_json
+from redargue.cli.output import print_json, read_entries
 from redargue.cli.parameters import AsJson, Offline, with_parameters
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
@@ -140,17 +140,19 @@ def get_model(
 @models_app.command("list")
 def list_readers(json: AsJson = False) -> None:
     """List the added readers, how they are read, and what was fitted."""
-    from redargue.nli.reader_store import added_readers, read_fit
+    from redargue.nli.reader_store import read_added, read_fit, reader_names
 
-    rows = [(spec, read_fit(spec)) for spec in added_readers()]
-    if not rows:
+    found, code = read_entries(read_added, reader_names())
+    rows = [(spec, read_fit(spec)) for spec in found]
+    if not rows and not code:
         typer.echo("no readers; add one: redargue models add NAME|FOLDER --as reader", err=True)
     if json:
         print_json({"readers": [{**spec.model_dump(mode="json"), "fit": fit} for spec, fit in rows]})
-        return
+        raise typer.Exit(code)
     for spec, fit in rows:
         fitted = f"; fitted to {sum(fit.counts.values())} rows of {fit.data}" if fit else ""
         typer.echo(printable(_described(spec) + fitted, lines=False))
+    raise typer.Exit(code)
 
 
 @models_app.command("remove")

@@ -17,16 +17,16 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import typer
 
-from redargue.errors import BudgetReached, ProviderError, UsageError
+from redargue.errors import BudgetReached, ProviderError, RedargueError, UsageError
 from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from _typeshed import ReadableBuffer
@@ -266,9 +266,27 @@ class Gate(NamedTuple):
             yield f"{supported} of {checked} {are} supported; the smallest accepted share is {least:g}"
 
 
-def read_gate(output: OutputParameters) -> Gate:
+_Entry = TypeVar("_Entry")
+_Read = TypeVar("_Read")
+
+
+def read_entries(read: Callable[[_Entry], _Read], entries: Iterable[_Entry]) -> tuple[list[_Read], int]:
+    """What can be read of some entries, and the command's exit code; the others are named on standard error."""
+    found, code = list[_Read](), 0
+    for entry in entries:
+        try:
+            found.append(read(entry))
+        except RedargueError as error:
+            typer.echo(printable(f"damaged: {error.what}"), err=True)
+            code = FINISHED_WITH_ERRORS
+    return found, code
+
+
+def read_gate(output: OutputParameters, *, json: bool = False) -> Gate:
     from redargue.claims import Meaning
 
+    if json and output.jsonl:
+        raise UsageError("--json and --jsonl exclude each other", hint="drop one of them")
     fail_on, known = output.fail_on or [], [*map(str, Meaning), UNSURE]
     for name in fail_on:
         if name not in known:

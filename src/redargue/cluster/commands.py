@@ -248,8 +248,6 @@ def drop(
     as_json: AsJson = False,
 ) -> None:
     """Remove a batch permanently; exported folders remain."""
-    if not batch:  # find_batch would return the newest
-        raise UsageError("'' is not a batch id", hint="redargue ledger ls lists them")
     with closing(_existing(ledger)) as database:
         found = find_batch(database, batch)
         done = count_finished(database, found.number).done

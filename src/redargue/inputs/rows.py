@@ -191,7 +191,7 @@ def row_of_line(line: str, path: Path, number: int) -> Row:
 
 def keyed_rows(path: Path) -> Iterator[Row]:
     """The rows of a file that is one JSON object whose values are rows."""
-    whole = _parse(_joined(_lines(path), path), path, once=True)
+    whole = _parse(_joined(_lines(path), path), path)
     if not isinstance(whole, dict):
         raise UsageError("expected a JSON object with a row under each key, got a list", where=str(path))
     if not whole:
@@ -332,17 +332,18 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
         raise UsageError(f"cannot be opened: {error.strerror or error}", where=str(path)) from None
 
 
-def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any:
+def _parse(text: str, path: Path, number: int = 0) -> Any:
     where = f"{path}, row {number}" if number else str(path)
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
-        for name, count in Counter(name for name, _ in pairs).items():
-            if count > 1:
-                raise UsageError(f"the key {name!r} appears {count} times", where=where)
-        return dict(pairs)
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            name, times = Counter(name for name, _ in pairs).most_common(1)[0]
+            raise UsageError(f"the key {name!r} appears {times} times", where=where)
+        return found
 
     try:
-        return json.loads(text, object_pairs_hook=unique if once else None)
+        return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         at = f"character {error.pos + 1}" if number else f"line {error.lineno}, character {error.colno}"
         raise UsageError(

@@ -124,11 +124,7 @@ def _name_or_default(name: str, source: str) -> str:
     return name
 
 
-def added_readers() -> list[AnySpec]:
-    return [read_added(name) for name in _names()]
-
-
-def _names() -> list[str]:
+def reader_names() -> list[str]:
     return [path.parent.name for path in sorted(models_folder().glob(f"*/{SPEC}"))]
 
 
@@ -145,9 +141,8 @@ def read_added(name: str) -> AnySpec:
 def _spec_file(name: str) -> Path:
     path = models_folder() / name / SPEC
     if not _NAME.fullmatch(name) or not path.is_file():
-        hint = (
-            did_you_mean(name, names) if (names := _names()) else "add one: redargue models add NAME|FOLDER --as reader"
-        )
+        names, adding = reader_names(), "add one: redargue models add NAME|FOLDER --as reader"
+        hint = did_you_mean(name, names) if names else adding
         raise UsageError(f"no reader {name!r} has been added", where="--reader", hint=hint)
     return path
 
@@ -214,8 +209,8 @@ def _parsed(model: type[Data], path: Path) -> Data:
     try:
         return model.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        hint = "remove the folder and add the model again"
-        raise UsageError(f"{str(path)!r} cannot be read: {error}", hint=hint) from None
+        why, hint = getattr(error, "strerror", None) or "it is damaged", "remove the folder and add the model again"
+        raise UsageError(f"{str(path)!r} cannot be read: {why}", hint=hint) from error
 
 
 Check = Callable[[UserReader], None]

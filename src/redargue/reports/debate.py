@@ -54,7 +54,7 @@ class Passages:
                 self.by_sha.setdefault(passage.sha256, passage)
             answer = event.verdict if isinstance(event, events.ClaimEnded) else event
             for quote in answer.quotes if isinstance(answer, events.Answered | Verdict) else ():
-                if quote.found and quote.part == "text":
+                if quote.found and quote.part == "text" and quote.start >= 0:
                     self._spans.setdefault(quote.passage, []).append((quote.start, quote.end, True))
         self._numbers = {sha: number for number, sha in enumerate(self.by_sha, start=1)}
 

@@ -223,7 +223,7 @@ class Account:
 # Prices of models and searches: a shipped table, and a user-supplied one whose entries win.
 
 
-Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Dollars = Annotated[float, Field(ge=0)]
 
 
 class Rates(Frozen):
@@ -355,8 +355,9 @@ def cost_of_event(event: Event, is_online: Callable[[str], bool]) -> Cost:
     """What a budget counts; ``is_online`` says of a tool's name whether its searches count."""
     if isinstance(event, CallFinished | CallFailed):
         calls = event.requests if event.charge == "call" else 0
+        searches = event.requests if event.charge == "search" and is_online(event.task) else 0
         tokens = event.prompt_tokens + event.completion_tokens + event.unknown_tokens
-        return Cost(calls, tokens, event.usd + event.unknown_usd)
+        return Cost(calls, tokens, event.usd + event.unknown_usd, searches)
     if isinstance(event, EvidenceFound | EvidenceMissing):
         return Cost(usd=event.usd + event.unknown_usd, searches=event.requests if is_online(event.tool) else 0)
     return Cost()
@@ -383,6 +384,9 @@ class UsageCounter:
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
             self._counts[name] += getattr(event, name)
         self._usd += event.usd
+        if event.charge == "search":
+            self._tables["by_tool"][event.task] += event.requests
+            return
         if event.charge == "embedding":
             self._counts["embeddings"] += event.requests
             return

@@ -89,9 +89,9 @@ def read_run(folder: Path) -> RecordedRun:
         about = read_description(described_in(folder))
         claims = [str(claim["text"]) for claim in about["claims"]]
         method = str(about["spec"]["method"])
-    except (OSError, ValueError, KeyError, TypeError):
-        claims, method = [], ""
-    outcomes = Counter(dict(_outcomes(folder / "events.jsonl")).values())
+        outcomes = Counter(dict(_outcomes(folder / "events.jsonl")).values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        claims, method, outcomes = [], "", Counter()
     size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     first = claims[0] if claims else ""
     return RecordedRun(folder, began(folder), method, len(claims), first, outcomes, size)

@@ -311,7 +311,7 @@ def last_attempts(folder: Path) -> Iterator[Event]:
     unfinished: defaultdict[int, list[Event]] = defaultdict(list)
     for event in read_events(folder):
         events = unfinished[event.item]
-        if isinstance(event, CallFinished | CallFailed):
+        if isinstance(event, Paid | CallFailed):
             events[:] = (each for each in events if not isinstance(each, CallFailed) or each.key != event.key)
         elif isinstance(event, ClaimStarted):
             events[:] = (each for each in events if not isinstance(each, CallFailed) or each.error.type == "BadReply")

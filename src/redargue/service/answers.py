@@ -21,6 +21,7 @@ from redargue.evidence import Passage
 from redargue.service.context import Budgets, Caller, Settings, Store
 from redargue.service.entries import note
 from redargue.service.guard import JsonRoute, Turns, left, unless
+from redargue.service.problems import without_paths
 from redargue.service.proxy.block import ProxyTally
 from redargue.service.routes import problems
 from redargue.service.rules import (
@@ -121,7 +122,8 @@ async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estim
             together = bool(text and documents)
             return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=text, together=together)
 
-    return await store.pool.run(estimated)
+    found = await store.pool.run(estimated)
+    return found.model_copy(update={"assumed": tuple(map(without_paths, found.assumed))})
 
 
 WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why

@@ -44,7 +44,7 @@ from redargue.service.entries import (
 )
 from redargue.service.guard import Pool
 from redargue.service.keys import DayBudgets
-from redargue.service.problems import UnknownCheck
+from redargue.service.problems import UnknownCheck, without_paths
 from redargue.service.rules import CheckRequest, PreparedRequest, RequestRules, with_workspace
 from redargue.text import Report
 from redargue.text.verification import CONCURRENCY, prepare, with_documents
@@ -548,6 +548,9 @@ class CheckStore:
 
     def _end(self, active: _Active, ending: _Ending) -> None:
         changes = {**ending._asdict(), "ended": datetime.now(UTC)}
+        if failed := ending.error:
+            shown = {"what": without_paths(failed.what), "hint": without_paths(failed.hint)}
+            changes["error"] = failed.model_copy(update=shown)
         active.entry = active.entry.model_copy(update=changes)
         active.state = ending.state
         # If the process is killed before there is room for this, the check is resumed.
@@ -637,4 +640,4 @@ def _sha256(text: str) -> str:
 
 
 def _unknown(id_: str) -> UnknownCheck:
-    return UnknownCheck(f"no check {id_[:60]!r}", hint="list your checks: GET /v1/checks")
+    return UnknownCheck(f"no check {id_[:60]!r}", hint="give the id of a check of yours")

@@ -172,12 +172,14 @@ class JsonRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            return await handler(_JsonRequest(request.scope, request.receive))
+            return await handler(JsonRequest(request.scope, request.receive))
 
         return handle
 
 
-class _JsonRequest(Request):
+class JsonRequest(Request):
+    """A request whose body is read by :func:`read_json`; raises HTTPException where that is not clear."""
+
     async def json(self) -> Any:
         try:
             return read_json(await self.body())

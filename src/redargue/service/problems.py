@@ -48,6 +48,14 @@ _QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"
 _OF_OURS = ("literal_error", "string_pattern_mismatch")  # kinds of mistakes whose words quote what is expected
 
 
+# A path of this machine, which is its operator's alone; routes of the service are shown.
+_PATH = re.compile(r"(?<![\w/.~-])/(?!v1/)[^\s/'\";,]+/[^\s'\";,]*")
+
+
+def without_paths(text: str) -> str:
+    return _PATH.sub("…", text)
+
+
 class FieldProblem(Frozen):
     """What is wrong with one value; ``pointer`` is a JSON pointer into the body, or names a parameter."""
 
@@ -111,14 +119,13 @@ def problem_of_error(error: RedargueError) -> Problem:
     status = status_of(error)
     name = type(error).__name__
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower().capitalize()
-    detail = _QUOTED.sub("'…'", error.what) if status < 500 else error.what
+    detail = without_paths(_QUOTED.sub("'…'", error.what) if status < 500 else error.what)
     # A usage error of a request names its field; those of the command line name an option, which is no pointer.
     named = status == 422 and re.fullmatch(r"\w[\w-]{0,59}(\.[\w-]{1,60}){0,9}", error.where)
     place = "/" + error.where.replace(".", "/")
     errors = (FieldProblem(pointer=place, detail=detail),) if named else ()
-    return Problem(
-        type=f"urn:redargue:error:{name}", title=title, status=status, detail=detail, hint=error.hint, errors=errors
-    )
+    kind, hint = f"urn:redargue:error:{name}", without_paths(error.hint)
+    return Problem(type=kind, title=title, status=status, detail=detail, hint=hint, errors=errors)
 
 
 def rate_limit(places: int, free: int) -> dict[str, str]:

@@ -132,7 +132,7 @@ def test_a_figure_is_a_value_or_a_reason_and_never_nan() -> None:
     assert f1_score(0, 0) == 0.0
     with pytest.raises(ValueError, match="a value or a reason"):
         MetricValue(name="x", value=None)
-    with pytest.raises(ValueError, match="is not finite"):
+    with pytest.raises(ValueError, match="finite number"):
         MetricValue(name="x", value=float("nan"))
     assert mean("x", [0.1] * 10).value == 0.1
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
+from redargue.backends import PAPER_STABILITY
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, Claim
 from redargue.cli.live import describe
@@ -23,7 +24,7 @@ from redargue.methods.dry_run import costs
 from redargue.runs.record import read_events
 from redargue.tasks.answer import Answer
 from redargue.tasks.score import ReaderAnswer
-from redargue.verdicts import Verdict
+from redargue.verdicts import Metric, Verdict
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, QUOTE, TEXT, ShelfTool, answer, script
 
@@ -255,3 +256,12 @@ def test_thresholds_that_were_fitted_for_another_model_are_refused(tmp_path: Pat
     settings = {"fitted": fitted(tmp_path), "min_sources": 2}
     with pytest.raises(UsageError, match="were fitted with backend 'scripted', not 'embedded"):
         Verifier(method="cascade", settings=settings, store="starter")
+
+
+def test_the_scores_of_its_debate_have_the_debates_thresholds() -> None:
+    debate = configure("tool-mad", "hardened", {}).limits(PAPER_STABILITY)
+    assert configure("cascade", "hardened", {"stages": ("debate",)}).limits(PAPER_STABILITY) == debate
+    assert debate[Metric.RELEVANCE] == PAPER_STABILITY.relevance
+    assert configure("cascade", "hardened", {"stages": ("reader",)}).limits(PAPER_STABILITY) == {}
+    own = {"stages": ("debate",), "debate_settings": {"faithfulness_threshold": 0.9}}
+    assert configure("cascade", "hardened", own).limits(PAPER_STABILITY)[Metric.FAITHFULNESS] == 0.9

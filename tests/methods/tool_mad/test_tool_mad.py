@@ -79,6 +79,13 @@ async def test_a_score_has_to_be_above_its_threshold(faithfulness: float, releva
     assert verdict.decided_by == ("consensus" if consensus else "judge")
 
 
+async def test_why_a_round_is_not_accepted_names_a_score_in_words() -> None:
+    parts = script(CheckStatements=checked(1), CompareTexts=Similarities(values=(0.5,) * 3))
+    _, run = await debate(parts, rounds=1, relevance_threshold=0.8)
+    (why, *_) = next(event.why for event in run.events if event.kind == "round_ended")
+    assert why.endswith(": answer relevance 0.500 is not above 0.8")
+
+
 async def test_the_gate_reads_this_rounds_scores_and_no_sum() -> None:
     verdict, _ = await debate(script(CheckStatements=checked(1, 0)), rounds=3)  # 0.5 a round, 1.5 in sum
     assert (verdict.decided_by, verdict.rounds) == ("judge", 3)

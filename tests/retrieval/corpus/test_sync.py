@@ -12,7 +12,7 @@ import pytest
 
 from redargue.errors import StoreUnavailable, UsageError
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.index import restore, save, sync_folder, versions
+from redargue.retrieval.corpus.index import read_version, restore, save, sync_folder, versions
 from redargue.retrieval.corpus.ingest import new_mark
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
 from retrieval.corpus.test_cli import run
@@ -183,7 +183,10 @@ def test_a_corpus_is_rolled_back_to_a_version_under_the_eyes_of_a_reader(folder:
         assert "1999" not in str(reader.search("the tower", 9))
     restore(store, "second")  # and forward again
     assert "bridge.txt" not in ids(store)
-    assert [(each.name, each.documents) for each in versions(store)] == [("second", 3), ("first.1", 4)]
+    assert [(each.name, each.documents) for each in map(read_version, versions(store))] == [
+        ("second", 3),
+        ("first.1", 4),
+    ]
     listed = run("versions", "--store", store).stdout.splitlines()
     assert listed[0].endswith("  second  (as it is now)")
     assert listed[1].endswith("  first.1")
@@ -213,6 +216,27 @@ def test_a_version_is_not_replaced_and_a_missing_one_is_named(folder: Path, stor
         run("save", "one", "--store", "milvus:http://localhost:19530")
 
 
+def test_a_damaged_version_is_named_and_hides_no_other(folder: Path, store: Path) -> None:
+    run("sync", folder, "--store", store)
+    save(store, "one")
+    kept = store.parent / f"{store.name}.versions"
+    whole = (kept / "one.db").read_bytes()
+    (kept / "cut.db").write_bytes(whole[:20_000])
+    (kept / "text.db").write_text("not a corpus")
+    (kept / "empty.db").touch()
+    (kept / "folder.db").mkdir()
+    (kept / "link.db").symlink_to("nowhere")
+    listed = run("versions", "--store", store, code=3)
+    assert [line.split()[3] for line in listed.stdout.splitlines()] == ["one"]
+    damaged = ("cut.db", "text.db", "empty.db", "folder.db", "link.db")
+    said = [line for line in listed.stderr.splitlines() if line.startswith("damaged: ")]
+    assert all(any(name in line for line in said) for name in damaged)
+    as_json = json.loads(run("versions", "--store", store, "--json", code=3).stdout)
+    assert [version["name"] for version in as_json["versions"]] == ["one"]
+    with pytest.raises(UsageError, match="no version 'on' of"):
+        restore(store, "on")
+
+
 def test_the_hint_about_what_is_no_folder_says_how_a_file_is_added(folder: Path, store: Path) -> None:
     file = next(path for path in folder.iterdir() if path.is_file())
     with pytest.raises(UsageError, match=f"redargue corpus add {file}"):
@@ -236,7 +260,7 @@ def test_of_two_who_save_under_one_name_at_the_same_time_the_second_is_refused(
         save(store, "one")
     with pytest.raises(UsageError, match="there is a version 'one'"):
         second[0].result()
-    assert [each.name for each in versions(store)] == ["one"]
+    assert [path.stem for path in versions(store)] == ["one"]
 
 
 def test_a_copy_for_which_the_disk_has_no_room_is_removed(
@@ -261,4 +285,4 @@ def test_a_corpus_to_which_documents_are_being_added_is_not_saved(folder: Path, 
             corpus._mark_adding(db)
         with pytest.raises(StoreUnavailable, match="being added"):
             save(store, "half")
-    assert versions(store) == ()
+    assert versions(store) == []

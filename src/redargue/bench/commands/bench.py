@@ -24,7 +24,7 @@ from redargue.bench.system import System, require_evidence
 from redargue.cli.app import BenchGroup
 from redargue.cli.list import print_rows, usable
 from redargue.cli.options import read_models, read_settings
-from redargue.cli.output import exit_code, resumable
+from redargue.cli.output import exit_code, read_entries, resumable
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,
@@ -238,10 +238,15 @@ def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Fol
     paths = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
     if not paths:
         raise UsageError(f"no bench folder in {str(folder)!r}", hint="create one with redargue bench run -o")
-    for path in paths:
+
+    def described(path: Path) -> str:
         about = read_bench_file(path.parent)
         sample, names = about["sample"], ", ".join(system["spec"] for system in about["contenders"])
-        print(f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}")  # noqa: T201
+        return f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}"
+
+    lines, code = read_entries(described, paths)
+    print(*lines, sep="\n")  # noqa: T201
+    raise typer.Exit(code)
 
 
 def show_comparison(result: Comparison, *, json: bool) -> None:

@@ -27,9 +27,6 @@ class MetricValue(Frozen):
     def _defined_or_explained(self) -> MetricValue:
         if (self.value is None) != bool(self.undefined):
             raise ValueError(f"{self.name}: a figure has a value or a reason, not {self.value} and {self.undefined!r}")
-        for number in (self.value, self.low, self.high):
-            if number is not None and not math.isfinite(number):
-                raise ValueError(f"{self.name}: {number} is not finite")
         return self
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from redargue.backends import Stability
 from redargue.claims import Claim, Meaning
 from redargue.errors import UsageError
 from redargue.events import StageEnded
@@ -30,7 +31,7 @@ from redargue.spec import LANGUAGE_MODELS
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.score import ReaderAnswer, ReadPassages
-from redargue.verdicts import Verdict, rounded_down
+from redargue.verdicts import Metric, Verdict, rounded_down
 
 Stage = Literal["reader", "single-reader", "debate"]
 READER, SINGLE_READER, DEBATE = "reader", "single-reader", "debate"
@@ -388,6 +389,11 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return own
         debate = settings.debater.layout()
         return debate._replace(columns={READER: (READER,), **debate.columns})
+
+    @classmethod
+    def limits(cls, settings: CascadeSettings, stability: Stability) -> Mapping[Metric, float]:
+        """Its debate's."""
+        return settings.debater.limits(stability) if DEBATE in settings.stages else {}
 
     @classmethod
     def asks_for(cls, settings: CascadeSettings) -> tuple[type[AnyTask], ...]:

@@ -546,9 +546,10 @@ class Algorithm1(Method):
         self.run.emit(RoundEnded(round=turns[0].round, not_held=not_held, **ended))
 
     def objection(self, score: Score) -> str:
+        name = score.metric.replace("_", " ")
         if score.value is None:
-            return f"{score.agent}: its {score.metric} could not be measured"
-        return f"{score.agent}: {score.metric} {score.value:.3f} is not above {self.threshold(score.metric):g}"
+            return f"{score.agent}: its {name} could not be measured"
+        return f"{score.agent}: {name} {score.value:.3f} is not above {self.threshold(score.metric):g}"
 
     async def conclude(self, answer: Answer, *, decided_by: str) -> Verdict:
         scored = await asyncio.gather(*(self.scores[key] for key in sorted(self.scores)))

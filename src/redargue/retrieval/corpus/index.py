@@ -239,7 +239,7 @@ def restore(store: Path, name: str) -> str:
     """Replaces a corpus's content by a version's, in one step for its readers; the revision."""
     path = _path(store, name)
     if not path.exists():
-        saved = [version.name for version in versions(store)]
+        saved = [version.stem for version in versions(store)]
         hint = did_you_mean(name, saved) if saved else f"save one: redargue corpus save NAME --store {store}"
         raise UsageError(f"no version {name!r} of {str(store)!r}", hint=hint)
     with SqliteCorpus(path) as version, SqliteCorpus(store, write=True) as corpus:
@@ -248,15 +248,17 @@ def restore(store: Path, name: str) -> str:
         return corpus.revision
 
 
-def versions(store: Path) -> tuple[CorpusVersion, ...]:
-    """The versions of a corpus, newest first."""
-    found = []
-    for path in sorted(_folder(store).glob("*.db"), key=lambda path: path.stat().st_mtime, reverse=True):
-        with SqliteCorpus(path) as version:
-            saved = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-            count = len(version.documents())
-            found.append(CorpusVersion(name=path.stem, saved=saved, revision=version.revision, documents=count))
-    return tuple(found)
+def versions(store: Path) -> list[Path]:
+    """The files of a corpus' versions, newest first."""
+    return sorted(_folder(store).glob("*.db"), key=lambda path: path.lstat().st_mtime, reverse=True)
+
+
+def read_version(path: Path) -> CorpusVersion:
+    """Raises RedargueError for a file that is no version of a corpus."""
+    saved = datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
+    with SqliteCorpus(path) as version:
+        count = len(version.documents())
+        return CorpusVersion(name=path.stem, saved=saved, revision=version.revision, documents=count)
 
 
 def _folder(store: Path) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import date
 from functools import cache, partial
@@ -26,7 +26,7 @@ from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from pydantic import Field, ValidationError
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from redargue.adapters.grounding import unanswerable
 from redargue.assembly import Parts, tools_setting, with_default_tool
@@ -43,6 +43,7 @@ from redargue.sanitize import counted
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.context import ServiceSettings, caller_of
 from redargue.service.entries import note
+from redargue.service.guard import JsonRequest
 from redargue.service.mcp.answers import (
     Documents,
     FetchedDocument,
@@ -252,7 +253,12 @@ class VerifierServer(MCPServer[Any]):
         known = {tool.name: tool.input_schema["properties"] for tool in await self.list_tools()}
         if name in known and (others := [other for other in arguments if other not in known[name]]):
             raise ToolError(f"{name} has no argument {others[0][:60]!r}; {did_you_mean(others[0][:60], known[name])}")
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(wrong := error.__cause__, ValidationError):
+                raise
+            raise ToolError(f"{name}: {problem_location(wrong)}: {problem_of(wrong)}") from wrong
 
 
 def _empty_server() -> MCPServer:
@@ -315,7 +321,8 @@ class McpDoor:
         server = _empty_server()
         # At the first request: few services have one.
         self._offer = cache(partial(_with_tools, server, tools))
-        security = _transport_security(settings)
+        # Host and Origin are checked for all routes (guard.py).
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(streamable_http_path=_PATH, transport_security=security)
         self._sessions = server.session_manager
         # No GET: its stream is for messages of the server's own, of which there are none, and would outlast a stop.
@@ -334,7 +341,15 @@ class McpDoor:
         scope["route"] = self._route
         scope[OWNER] = caller_of(Request(scope)).owner
         self._offer()
-        await self._sessions.handle_request(scope, receive, send)
+        request = JsonRequest(scope, receive)
+        with suppress(ValueError, RecursionError):  # the SDK says what else is wrong
+            await request.json()
+        parts: Iterator[Message] = iter([{"type": "http.request", "body": await request.body()}])
+
+        async def again() -> Message:
+            return next(parts, None) or await receive()
+
+        await self._sessions.handle_request(scope, again, send)
 
 
 def _owner(context: _Context) -> str:
@@ -342,12 +357,3 @@ def _owner(context: _Context) -> str:
     assert request is not None, "only requests over HTTP reach this server"
     owner: str = request.scope[OWNER]
     return owner
-
-
-def _transport_security(settings: ServiceSettings) -> TransportSecuritySettings:
-    hosts = [f"[{host}]" if ":" in host else host for host in settings.hosts]
-    sites = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
-    return TransportSecuritySettings(
-        allowed_hosts=[*hosts, *(f"{host}:*" for host in hosts)],
-        allowed_origins=[*settings.origins, *sites, *(f"{site}:*" for site in sites)],
-    )
