@@ -41,6 +41,7 @@ from redargue.nli.consistency import check_consistency, only_framed, only_planne
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rows_of_others
 from redargue.nli.quantities import in_units_of
+from redargue.nli.roles import restated, turned
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
 
@@ -461,14 +462,14 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
 
     Nor does a text refute a claim by the number of something else, nor decide one about another numbered thing.
     """
-    framed = only_framed(claim, text)
+    framed, own, given = only_framed(claim, text), parsed(claim), parsed(text)
     if framed:  # it is about the claim, and decides nothing
         relevance = min(relevance, RELEVANT)
     if is_of_another(claim, text):
         judgement = _UNREAD
-    elif counts_something_else(parsed(claim), parsed(text)):
+    elif counts_something_else(own, given) or (judgement.refutes > judgement.supports and restated(own, given)):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
-    elif framed or only_planned(claim, text):
+    elif framed or only_planned(claim, text) or turned(own, given):
         judgement = without_support(judgement)
     return judgement, relevance
 
@@ -479,8 +480,17 @@ def without_support(judgement: Entailment) -> Entailment:
 
 def _by_words(claim: str, compared: Sequence[tuple[str, Sequence[str]]]) -> SourceScore:
     """The highest probability of each side; ``compared`` has each passage's title and nearest sentences."""
-    judged = (lexical.judge(claim, title, texts) for title, texts in compared)
-    return reduce(max_score, (SourceScore(each.supports, each.refutes) for each in judged), NO_SIGNAL)
+    return reduce(max_score, (_by_words_of(claim, title, texts) for title, texts in compared), NO_SIGNAL)
+
+
+def _by_words_of(claim: str, title: str, texts: Sequence[str]) -> SourceScore:
+    supports, refutes, _ = lexical.judge(claim, title, texts)
+    own, given = parsed(claim), [parsed(text) for text in texts]
+    if refutes > supports and any(restated(own, text) for text in given):
+        refutes = 0.0
+    elif any(turned(own, text) for text in given):
+        supports = 0.0
+    return SourceScore(supports, refutes)
 
 
 def encoded_texts(passage: Passage) -> tuple[str, ...]:

@@ -1,0 +1,149 @@
+"""Who does what to whom: whether a text relates two things as a claim does, or the other way round.
+
+The things may change places, and so may their roles: in a passive, and in a converse word ("lost to" beside "beat",
+"shorter than" beside "taller than"). Two such inversions say the same; one, or three, say the other way round.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from redargue.nli.alignment import Parsed, are_opposites, compare_quantities
+from redargue.nli.grammar import NEGATORS, converses, is_past, stem, verb_like, word_set
+
+_END = re.compile(r"[.;:!?]\s|\n|,?\s(?:but|while|whereas|because|although|who|which|that|if)\b")
+_PASSIVE = re.compile(
+    r"\b(?:be|am|is|are|was|were|been|being|gets?|got)(?: (?:not|also|later|then|first|finally|\w+ly))*\s\Z"
+)
+_BY = re.compile(r"\s(?:\w+\s)?by\b")
+_LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
+_COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,3}\sthan\b)")
+_PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
+_BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
+EITHER_WAY = frozenset(  # the sides of these may change places
+    map(
+        stem,
+        "meet marry border draw tie equal resemble match face play fight rival collide differ coincide touch join link"
+        " connect relate associate correlate separate share agree merge cooperate collaborate compete negotiate trade"
+        " adjoin neighbour neighbor intersect overlap cross alternate mix combine unite pair twin with near next like"
+        " versus different similar adjacent parallel identical equivalent opposite close".split(),
+    )
+)
+
+
+class _Relation(NamedTuple):
+    """A word that relates what a clause has before it to what it has after it.
+
+    Attributes:
+        word: its stem; of a comparison, the stems up to "than".
+        link: the preposition right after it.
+    """
+
+    word: tuple[str, ...]
+    before: frozenset[str]
+    after: frozenset[str]
+    passive: bool
+    link: str
+
+
+def turned(claim: Parsed, text: Parsed) -> bool:
+    """Whether the text relates two things of the claim the other way round."""
+    return (_inversions(claim, text) or 0) % 2 == 1
+
+
+def restated(claim: Parsed, text: Parsed) -> bool:
+    """Whether the text relates the claim's things as the claim does, by two inversions, and has no other value."""
+    same = (_inversions(claim, text) or 1) % 2 == 0
+    return same and not compare_quantities(claim, text).unequal
+
+
+@lru_cache(maxsize=1024)
+def _inversions(claim: Parsed, text: Parsed) -> int | None:
+    """How many inversions separate the two; None where the text does not relate two things of the claim.
+
+    If it relates them in several places, the least even number: one place that says the same is enough.
+    """
+    counts = [_counted(one, other) for one in _relations(claim) for other in _relations(text)]
+    return min((count for count in counts if count is not None), key=lambda count: (count % 2, count), default=None)
+
+
+def _counted(ours: _Relation, theirs: _Relation) -> int | None:
+    """How many inversions separate two relations of the same things; None where they are not comparable."""
+    mine, others = ours.before - ours.after, ours.after - ours.before
+    swapped = (mine - theirs.before) & theirs.after and (others - theirs.after) & theirs.before
+    straight = mine & theirs.before and others & theirs.after
+    converse = _converse(ours, theirs)
+    if converse is None or not (swapped or straight):
+        return None
+    return bool(swapped) + (ours.passive != theirs.passive) + converse
+
+
+def _converse(ours: _Relation, theirs: _Relation) -> bool | None:
+    """Whether one word is the converse of the other; None where they may say something else."""
+    (one, *rest), (other, *others) = ours.word, theirs.word
+    if rest != others:
+        return None
+    if one == other:
+        either = one in EITHER_WAY or ("with" in ours.link and not ours.passive)
+        same = ours.link == theirs.link or ours.passive != theirs.passive
+        return False if same and not either else None
+    if other in converses(one) or (ours.word[-1] == theirs.word[-1] == "than" and are_opposites(one, other)):
+        return True
+    return False if converses(one) & converses(other) else None
+
+
+@lru_cache(maxsize=1024)
+def _relations(text: Parsed) -> tuple[_Relation, ...]:
+    ends = [*(match.start() + 1 for match in _END.finditer(text.text)), len(text.text)]
+    starts = [0, *ends[:-1]]
+    return tuple(found for start, end in zip(starts, ends, strict=True) for found in _in_clause(text, start, end))
+
+
+def _in_clause(text: Parsed, start: int, end: int) -> Iterator[_Relation]:
+    places = [place for place, word in enumerate(text.words) if start <= word.start() < end]
+    lower = [text.words[place].group().lower() for place in places]
+    if any(word in NEGATORS or word.endswith(("n't", "n’t")) for word in lower):
+        return
+    content = [place for place in text.content if place in places]
+    compared = _COMPARES.search(text.text, start, end)
+    placed = [place for place, word in zip(places, lower, strict=True) if word in _PLACED]
+    if compared:
+        chosen = [place for place in places if text.words[place].start() == compared.start()]
+    else:
+        chosen = placed or [place for place in content if _relates(text, place)]
+    for place in chosen:
+        yield _relation(text, place, content, end)
+
+
+def _relates(text: Parsed, place: int) -> bool:
+    return text.words[place].group()[0].islower() and (_is_verb(text, place) or bool(converses(text.stems[place])))
+
+
+def _is_verb(text: Parsed, place: int) -> bool:
+    word, led = text.words[place].group(), text.words[place - 1].group().lower() if place else ""
+    return (verb_like(word) or is_past(word)) and led not in _BEFORE_NOUNS
+
+
+def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relation:
+    word = text.words[place]
+    last = place
+    if compares := _COMPARES.match(text.text, word.start(), end):
+        last = next(at for at in range(place, len(text.words)) if text.words[at].group().lower() == "than")
+    before = {text.stems[at] for at in content if at < place}
+    after = {text.stems[at] for at in content if at > last}
+    if place and re.search(r"['’]s?\Z", text.words[place - 1].group()):  # "Jan's nephew"
+        owner = text.stems[place - 1]
+        before, after = before - {owner}, after | {owner}
+    plain = not compares and _is_verb(text, place) and not word.group().endswith("ing")
+    led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
+    link = _LINK.match(text.text, word.end(), end)
+    return _Relation(
+        text.stems[place : last + 1],
+        frozenset(before),
+        frozenset(after),
+        plain and bool(led or _BY.match(text.text, word.end(), end)),
+        link.group().strip() if link else "",
+    )

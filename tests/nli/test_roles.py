@@ -1,0 +1,77 @@
+"""Who does what to whom: a text that relates two things the other way round supports no claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from redargue.claims import FEVER, Meaning
+from redargue.evidence import Passage
+from redargue.nli.alignment import parsed
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.consistency import check_consistency
+from redargue.nli.roles import restated, turned
+
+TURNED = [
+    ("Redwick lost to Stanmoor.", "Redwick beat Stanmoor 2-1 on Saturday."),
+    ("Redwick was beaten by Stanmoor.", "Redwick beat Stanmoor 2-1 on Saturday."),
+    ("Morvik bought Halden.", "Morvik was bought by Halden in 2019."),
+    ("Birgit is taller than Anna.", "Anna is taller than Birgit."),
+    ("Anders Holk was a pupil of Marta Veil.", "Anders Holk was the teacher of Marta Veil."),
+    ("Norrland is the parent company of Lindqvist.", "Norrland is a subsidiary of Lindqvist."),
+    ("The library opened before the museum.", "The museum opened before the library."),
+    ("Torvia exports grain to Selmark.", "Torvia imports grain from Selmark."),
+    ("Peter is Emil's nephew.", "Peter is Emil's uncle."),
+    ("Tom gave Anna the keys.", "Tom got the keys from Anna."),
+]
+RESTATED = [
+    ("Stanmoor lost to Redwick.", "Redwick beat Stanmoor 2-1 on Saturday."),
+    ("Birgit is shorter than Anna.", "Anna is taller than Birgit."),
+    ("The library opened before the museum.", "The museum opened after the library."),
+    ("Marlin sold boats to Kestrel.", "Kestrel bought its boats from Marlin."),
+    ("Norrland is a subsidiary of Lindqvist.", "Lindqvist is the parent company of Norrland."),
+    ("Ice is turned into water by heat.", "Heat turns ice into water."),
+]
+NEITHER = [
+    ("Redwick lost to Stanmoor.", "Redwick beat Brandt and lost to Stanmoor."),
+    ("Kai taught Per.", "Ulla taught Kai, and Kai taught Per."),
+    ("The museum opened after the library.", "The library opened in 1990, the museum in 1995."),
+    ("The capital of Torvia is Selm.", "Selm is the capital of Torvia."),
+    ("In summer the bees produce honey.", "Bees produce honey in summer."),
+    ("Stress increases with noise.", "Noise increases stress."),
+    ("Olm differs from Lisse.", "Lisse differs from Olm in size."),
+    ("Redwick drew with Stanmoor.", "Stanmoor drew with Redwick."),
+    ("Anna married Bert.", "Bert married Anna in 1990."),
+    ("Redwick was beaten by Stanmoor.", "Redwick did not beat Stanmoor."),
+]
+
+
+@pytest.mark.parametrize(("claim", "text"), TURNED)
+def test_a_text_that_relates_two_things_the_other_way_round_is_turned(claim: str, text: str) -> None:
+    assert turned(parsed(claim), parsed(text))
+    assert not restated(parsed(claim), parsed(text))
+    assert check_consistency(claim, [text]).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(("claim", "text"), RESTATED)
+def test_two_inversions_say_the_same(claim: str, text: str) -> None:
+    assert restated(parsed(claim), parsed(text))
+    assert not turned(parsed(claim), parsed(text))
+
+
+@pytest.mark.parametrize(("claim", "text"), NEITHER)
+def test_other_orders_of_words_turn_nothing_round(claim: str, text: str) -> None:
+    assert not turned(parsed(claim), parsed(text))
+    assert not restated(parsed(claim), parsed(text))
+    assert check_consistency(claim, [text]).verdict != "contradicted"
+
+
+def test_another_value_is_not_a_restatement() -> None:
+    assert not restated(parsed("Morvik was bought by Halden in 2015."), parsed("Halden bought Morvik in 2019."))
+
+
+def test_the_reader_takes_neither_side_by_the_order_of_words_alone() -> None:
+    reader = EmbeddedBackend(threads=1, careful=False).reader
+    for cases, wrong in ((TURNED, Meaning.SUPPORTED), (RESTATED, Meaning.REFUTED)):
+        for claim, text in cases:
+            label = reader.read(claim, (Passage(text=text),)).label(FEVER)
+            assert FEVER.meaning(label or "") is not wrong, claim
