@@ -218,7 +218,11 @@ _DENIED_BY = re.compile(
     rf" (?:to be |as )?[\"']?{_ADVERBS}{_FALSE})"
 )
 _THEY_ERR = re.compile(
-    r"\W*(?:they|these people|all of them) (?:are|were) (?:all )?(?:mistaken|wrong|lying|misinformed)\b"
+    r"\W*(?:they|these people|all of them|he|she) (?:are|were|is|was) (?:all )?(?:mistaken|wrong|lying|misinformed)\b"
+)
+
+_TAKEN_BACK = re.compile(  # "The lake is deep," he said, but that is wrong.
+    rf"\b{_SPEAKS}\b[^.!?]*,? (?:but|yet|and|though|although) (?:that|this|it|he|she) {_IS} {_ADVERBS}{_FALSE}[.!]*\Z"
 )
 
 _NOT_TRUE = re.compile(  # leads in a list: "None of the following statements is true:"
@@ -245,12 +249,14 @@ def framed(before: str, quoted: str, after: str) -> bool:
     own = _OWN_LEAD.match(_plain(quoted))
     if _CLAIM.fullmatch(first) or (own and _CLAIM.fullmatch(own.group())):
         return any(map(_RATED_BY_LABEL.match, following))
-    return bool(following and re.search(rf"\b{_SPEAKS}\b", first) and _THEY_ERR.match(following[0]))
+    return bool(following and re.search(rf"\b{_SPEAKS}\b", f"{first} {quoted}") and _THEY_ERR.match(following[0]))
 
 
 def calls_itself_false(quoted: str) -> bool:
-    """Whether a quotation begins with words that call the rest of it false, as in "Myth: …": it shows no claim."""
+    """Whether a quotation begins or ends with words that call the rest false, as in "Myth: …": it shows no claim."""
     plain = _plain(quoted)
+    if _TAKEN_BACK.search(plain):
+        return True
     lead, source = _OWN_LEAD.match(plain), _OWN_SOURCE.match(plain)
     before = lead.group() if lead and lead.end() < len(plain) else ""
     if _LABELLED.fullmatch(before) or _TOLD.fullmatch(before):

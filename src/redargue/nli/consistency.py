@@ -84,10 +84,11 @@ def only_framed(claim: str, text: str) -> bool:
 
 
 _PLANNED = re.compile(
-    r"\b(?:will|shall|may|might|could|(?:is|are) (?:due |set |expected |scheduled |planned |likely )?to"
+    r"\b(?:will|would|shall|may|might|could|(?:is|are) (?:due |set |expected |scheduled |planned |likely )?to"
     r"|(?:was|were) (?:due|set|expected|scheduled|planned) to"
     r"|(?:plan|intend|want|hope|aim|promise|propose|decide|expect|agree)(?:s|d|ed|ned)? to|propos(?:es?|ed|ing)"
-    r"|consider(?:s|ed|ing)?) (?:\w+ly )?(?:be |have )?(?P<verb>[a-z]+)",
+    r"|(?:proposals?|plans?|bill|motion|petition|idea|intention) to"
+    r"|consider(?:s|ed|ing)?) (?:\w+ly )?(?:be |have (?:been )?)?(?P<verb>[a-z]+)",
     re.IGNORECASE,
 )
 
