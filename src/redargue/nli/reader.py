@@ -39,7 +39,7 @@ from redargue.nli.aggregation import (
 from redargue.nli.alignment import counts_something_else, lexical_coverage, parsed
 from redargue.nli.consistency import check_consistency, only_framed, only_planned
 from redargue.nli.edits import related
-from redargue.nli.facts import is_of_another, is_row, rows_of_others
+from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
 from redargue.nli.hearsay import asserted
 from redargue.nli.quantities import in_units_of
 from redargue.nli.roles import restated, turned
@@ -472,7 +472,11 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
         relevance = min(relevance, RELEVANT)
     if not told or is_of_another(claim, text):
         judgement = _UNREAD
-    elif counts_something_else(own, given) or (judgement.refutes > judgement.supports and restated(own, given)):
+    elif (
+        counts_something_else(own, given)
+        or rival_subject(claim, told)
+        or (judgement.refutes > judgement.supports and restated(own, given))
+    ):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
     elif framed or only_planned(claim, text) or turned(own, given):
         judgement = without_support(judgement)
