@@ -50,6 +50,19 @@ def test_what_a_text_asserts_is_read_whole(claim: str, text: str) -> None:
     assert asserted(claim, text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "supported", "refuted"),
+    [
+        ("The fee is ~~5~~ 6 euros.", "The fee is 6 euros.", "The fee is 5 euros."),
+        ("The shop is ~~closed~~ open on Mondays.", "The shop is open on Mondays.", "The shop is closed on Mondays."),
+    ],
+)
+def test_what_is_struck_inside_a_sentence_is_not_read(text: str, supported: str, refuted: str) -> None:
+    reader = EmbeddedBackend(threads=1, careful=False).reader
+    labels = [reader.read(claim, (Passage(text=text),)).label(FEVER) for claim in (supported, refuted)]
+    assert labels == [FEVER.named(Meaning.SUPPORTED), FEVER.named(Meaning.REFUTED)]
+
+
 def test_neither_side_follows_from_what_is_left_open() -> None:
     reader = EmbeddedBackend(threads=1, careful=False).reader
     for claim, text in LEFT_OPEN:

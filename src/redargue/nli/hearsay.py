@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from redargue.nli.alignment import Parsed, parsed
+from redargue.quotes import STRUCK
 
 _HELD = (
     r"claim(?:ed)?|alleg(?:e|es|ed)|believ(?:e|es|ed)|thinks?|thought|assum(?:e|es|ed)|suspect(?:ed)?|fear(?:ed)?"
@@ -50,8 +51,10 @@ _SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s\"'”’)]))*(?:[.!?\n\"'”�
 def asserted(claim: str, text: str) -> str:
     """The sentences of a text that it asserts; all of them beside a claim about what someone says, believes or asks.
 
-    A question is left out where no answer follows.
+    A question is left out where no answer follows, and what Markdown strikes out always.
     """
+    if "~~" in text:
+        text = STRUCK.sub("", text)
     if _SPEAKS_OF_IT.search(claim):
         return text
     sentences = _SENTENCE.findall(text)
