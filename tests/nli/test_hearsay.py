@@ -87,3 +87,20 @@ def test_a_quotation_that_is_taken_back_or_whose_speaker_errs_shows_no_claim() -
     assert not calls_itself_false("The company reported figures, but they were wrong.")
     assert framed("", 'Berg wrote: "Olm is the largest town in the region."', " He is mistaken.")
     assert not framed("", "The exam was difficult.", " He was wrong about two questions.")
+
+
+@pytest.mark.parametrize(
+    ("quoted", "after", "false"),
+    [
+        ("Halden sold the mill.", " This was not true of the farm, which it kept.", False),
+        ("The scale shows 5 kg.", " This is not accurate for small loads.", False),
+        ("The tower is 50 metres high.", " That is not the case for the other towers.", False),
+        ("The rule is simple.", " It is not true that it has exceptions.", False),
+        ("Holm said that the plan is cheap.", " They were wrong numbers, typed twice.", False),
+        ("Halden sold the mill.", " This was not true.", True),
+        ("Halden sold the mill.", " That is false for several reasons.", True),
+        ("The tower is 50 metres high.", " That is not the case.", True),
+    ],
+)
+def test_what_is_false_of_something_else_leaves_a_quotation_as_it_is(quoted: str, after: str, *, false: bool) -> None:
+    assert framed("", quoted, after) is false
