@@ -37,6 +37,7 @@ from redargue.nli.aggregation import (
     with_parts,
 )
 from redargue.nli.alignment import counts_something_else, lexical_coverage, parsed
+from redargue.nli.binding import misplaced
 from redargue.nli.consistency import check_consistency, only_framed, only_planned
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
@@ -478,7 +479,7 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
         or (judgement.refutes > judgement.supports and restated(own, given))
     ):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
-    elif framed or only_planned(claim, text) or turned(own, given):
+    elif framed or only_planned(claim, text) or turned(own, given) or misplaced(own, given):
         judgement = without_support(judgement)
     return judgement, relevance
 
@@ -497,7 +498,7 @@ def _by_words_of(claim: str, title: str, texts: Sequence[str]) -> SourceScore:
     own, given = parsed(claim), [parsed(text) for text in texts]
     if refutes > supports and any(restated(own, text) for text in given):
         refutes = 0.0
-    elif any(turned(own, text) for text in given):
+    elif any(turned(own, text) or misplaced(own, text) for text in given):
         supports = 0.0
     return SourceScore(supports, refutes)
 

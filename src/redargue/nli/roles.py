@@ -66,8 +66,14 @@ def _inversions(claim: Parsed, text: Parsed) -> int | None:
 
     If it relates them in several places, the least even number: one place that says the same is enough.
     """
-    counts = [_counted(one, other) for one in _relations(claim) for other in _relations(text)]
+    pairs = [(one, other) for one in _relations(claim) for other in _relations(text)]
+    counts = [_counted(*pair) for pair in pairs if _comparable(*pair, text)]
     return min((count for count in counts if count is not None), key=lambda count: (count % 2, count), default=None)
+
+
+def _comparable(ours: _Relation, theirs: _Relation, text: Parsed) -> bool:
+    """Not where a text has the word and its converse: "sold 30 trucks and bought 12"."""
+    return ours.word == theirs.word or ours.word[-1] == "than" or ours.word[0] not in text.vocabulary
 
 
 def _counted(ours: _Relation, theirs: _Relation) -> int | None:
