@@ -1,4 +1,4 @@
-"""Who does what to whom: a text that relates two things the other way round supports no claim."""
+"""A text that relates two things the other way round supports no claim, and one that inverts twice refutes none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redargue.evidence import Passage
 from redargue.nli.alignment import parsed
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.consistency import check_consistency
-from redargue.nli.roles import restated, turned
+from redargue.nli.roles import denies_opposite, restated, turned
 
 TURNED = [
     ("Redwick lost to Stanmoor.", "Redwick beat Stanmoor 2-1 on Saturday."),
@@ -22,6 +22,7 @@ TURNED = [
     ("Torvia exports grain to Selmark.", "Torvia imports grain from Selmark."),
     ("Peter is Emil's nephew.", "Peter is Emil's uncle."),
     ("Tom gave Anna the keys.", "Tom got the keys from Anna."),
+    ("Owners were more in favour of the park than renters.", "Renters were more in favour than owners."),
 ]
 RESTATED = [
     ("Stanmoor lost to Redwick.", "Redwick beat Stanmoor 2-1 on Saturday."),
@@ -30,6 +31,10 @@ RESTATED = [
     ("Marlin sold boats to Kestrel.", "Kestrel bought its boats from Marlin."),
     ("Norrland is a subsidiary of Lindqvist.", "Lindqvist is the parent company of Norrland."),
     ("Ice is turned into water by heat.", "Heat turns ice into water."),
+    ("Coffee has more caffeine than tea.", "It contains less caffeine than coffee."),
+    ("All patients survived.", "None of the patients died."),
+    ("The path is safe.", "The path is not dangerous."),
+    ("No exit was closed.", "Every exit was open."),
 ]
 NEITHER = [
     ("Redwick lost to Stanmoor.", "Redwick beat Brandt and lost to Stanmoor."),
@@ -43,7 +48,23 @@ NEITHER = [
     ("Redwick drew with Stanmoor.", "Stanmoor drew with Redwick."),
     ("Anna married Bert.", "Bert married Anna in 1990."),
     ("Redwick was beaten by Stanmoor.", "Redwick did not beat Stanmoor."),
+    ("Vessby has more shops than Torrum.", "Vessby has fewer inhabitants but more shops than Torrum."),
+    ("The water is warm.", "The water is fresh and not salty."),
 ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "denies"),
+    [
+        ("No one survived.", "No one died.", True),
+        ("The gate is never open.", "The gate is never closed.", True),
+        ("The shop is open.", "The shop is closed.", False),
+        ("The water is warm.", "The water is cold and not clean.", False),
+    ],
+)
+def test_the_opposite_of_what_is_denied_is_not_denied(claim: str, text: str, *, denies: bool) -> None:
+    assert denies_opposite(parsed(claim), parsed(text)) is denies
+    assert not restated(parsed(claim), parsed(text))
 
 
 @pytest.mark.parametrize(("claim", "text"), TURNED)

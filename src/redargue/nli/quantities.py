@@ -496,7 +496,7 @@ def _rate(match: re.Match[str]) -> list[Quantity]:
     else:
         unit = _YEAR / 4 if match["unit"] == "quarter" else _TIME[match["unit"]]
         seconds = unit * (2 if match["other"] else int(match["count"] or 1))
-    return [_value("interval", seconds, unit=match.group())]
+    return [_value("interval", seconds, unit=match["unit"] if match["count"] else match.group())]
 
 
 def _weekday(match: re.Match[str]) -> list[Quantity]:

@@ -36,14 +36,14 @@ from redargue.nli.aggregation import (
     source_scores,
     with_parts,
 )
-from redargue.nli.alignment import counts_something_else, lexical_coverage, parsed
+from redargue.nli.alignment import Parsed, counts_something_else, lexical_coverage, parsed
 from redargue.nli.binding import misplaced
 from redargue.nli.consistency import check_consistency, only_framed, only_planned
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
 from redargue.nli.hearsay import asserted
 from redargue.nli.quantities import in_units_of
-from redargue.nli.roles import restated, turned
+from redargue.nli.roles import denies_opposite, restated, turned
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
 
@@ -479,9 +479,14 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
         or (judgement.refutes > judgement.supports and restated(own, given))
     ):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
-    elif framed or only_planned(claim, text) or turned(own, given) or misplaced(own, given):
+    elif framed or only_planned(claim, text) or _says_otherwise(own, given):
         judgement = without_support(judgement)
     return judgement, relevance
+
+
+def _says_otherwise(claim: Parsed, text: Parsed) -> bool:
+    """Whether a text has the claim's words and does not say what the claim does."""
+    return turned(claim, text) or denies_opposite(claim, text) or misplaced(claim, text)
 
 
 def without_support(judgement: Entailment) -> Entailment:
@@ -498,7 +503,7 @@ def _by_words_of(claim: str, title: str, texts: Sequence[str]) -> SourceScore:
     own, given = parsed(claim), [parsed(text) for text in texts]
     if refutes > supports and any(restated(own, text) for text in given):
         refutes = 0.0
-    elif any(turned(own, text) or misplaced(own, text) for text in given):
+    elif any(_says_otherwise(own, text) for text in given):
         supports = 0.0
     return SourceScore(supports, refutes)
 

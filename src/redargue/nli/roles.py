@@ -1,7 +1,8 @@
 """Who does what to whom: whether a text relates two things as a claim does, or the other way round.
 
 The things may change places, and so may their roles: in a passive, and in a converse word ("lost to" beside "beat",
-"shorter than" beside "taller than"). Two such inversions say the same; one, or three, say the other way round.
+"shorter than" beside "taller than"). Two such inversions say the same; one, or three, say the other way round. So do a
+negation and an opposite: "no one died" beside "all survived".
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ _PASSIVE = re.compile(
 )
 _BY = re.compile(r"\s(?:\w+\s)?by\b")
 _LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
-_COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,3}\sthan\b)")
+_COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,6}\sthan\b)")
 _PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
 _BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
+_REACH = 5  # words that a negation may be before what it negates
+_NEGATION = re.compile(rf"\b(?:{'|'.join(NEGATORS)})\b|n['’]t\b", re.IGNORECASE)
 EITHER_WAY = frozenset(  # the sides of these may change places
     map(
         stem,
@@ -54,10 +57,37 @@ def turned(claim: Parsed, text: Parsed) -> bool:
     return (_inversions(claim, text) or 0) % 2 == 1
 
 
+def denies_opposite(claim: Parsed, text: Parsed) -> bool:
+    """Whether the text denies the opposite of what the claim denies, as "no one died" beside "no one survived"."""
+    return (True, True) in _negated_opposites(claim, text)
+
+
 def restated(claim: Parsed, text: Parsed) -> bool:
-    """Whether the text relates the claim's things as the claim does, by two inversions, and has no other value."""
+    """Whether the text says by two inversions what the claim says, and has no other value.
+
+    They may be a negation and an opposite: "no one died" beside "all survived".
+    """
     same = (_inversions(claim, text) or 1) % 2 == 0
-    return same and not compare_quantities(claim, text).unequal
+    denies = _negated_opposites(claim, text) & {(True, False), (False, True)}
+    return bool(same or denies) and not compare_quantities(claim, text).unequal
+
+
+@lru_cache(maxsize=1024)
+def _negated_opposites(claim: Parsed, text: Parsed) -> frozenset[tuple[bool, bool]]:
+    """Whether each of two opposed words is negated, of those that only the claim and only the text has."""
+    ours = [place for place, stemmed in enumerate(claim.stems) if stemmed not in text.vocabulary]
+    theirs = [place for place, stemmed in enumerate(text.stems) if stemmed not in claim.vocabulary]
+    return frozenset(
+        (_is_negated(claim, one), _is_negated(text, other))
+        for one in ours
+        for other in theirs
+        if are_opposites(claim.stems[one], text.stems[other])
+    )
+
+
+def _is_negated(text: Parsed, place: int) -> bool:
+    reach = text.text[text.words[max(0, place - _REACH)].start() : text.words[place].start()]
+    return _NEGATION.search(re.split(r"[,;:.]|\b(?:and|but|or)\b", reach)[-1]) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -79,8 +109,11 @@ def _comparable(ours: _Relation, theirs: _Relation, text: Parsed) -> bool:
 def _counted(ours: _Relation, theirs: _Relation) -> int | None:
     """How many inversions separate two relations of the same things; None where they are not comparable."""
     mine, others = ours.before - ours.after, ours.after - ours.before
-    swapped = (mine - theirs.before) & theirs.after and (others - theirs.after) & theirs.before
-    straight = mine & theirs.before and others & theirs.after
+    if theirs.word[-1] == "than" and not theirs.before & (mine | others):  # "it is taller than …"
+        swapped, straight = mine & theirs.after, others & theirs.after
+    else:
+        swapped = (mine - theirs.before) & theirs.after and (others - theirs.after) & theirs.before
+        straight = mine & theirs.before and others & theirs.after
     converse = _converse(ours, theirs)
     if converse is None or not (swapped or straight):
         return None
@@ -90,7 +123,7 @@ def _counted(ours: _Relation, theirs: _Relation) -> int | None:
 def _converse(ours: _Relation, theirs: _Relation) -> bool | None:
     """Whether one word is the converse of the other; None where they may say something else."""
     (one, *rest), (other, *others) = ours.word, theirs.word
-    if rest != others:
+    if not (set(rest) <= set(others) or set(others) <= set(rest)):
         return None
     if one == other:
         either = one in EITHER_WAY or ("with" in ours.link and not ours.passive)
@@ -111,7 +144,7 @@ def _relations(text: Parsed) -> tuple[_Relation, ...]:
 def _in_clause(text: Parsed, start: int, end: int) -> Iterator[_Relation]:
     places = [place for place, word in enumerate(text.words) if start <= word.start() < end]
     lower = [text.words[place].group().lower() for place in places]
-    if any(word in NEGATORS or word.endswith(("n't", "n’t")) for word in lower):
+    if _NEGATION.search(text.text, start, end):
         return
     content = [place for place in text.content if place in places]
     compared = _COMPARES.search(text.text, start, end)
@@ -146,8 +179,9 @@ def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relati
     plain = not compares and _is_verb(text, place) and not word.group().endswith("ing")
     led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
     link = _LINK.match(text.text, word.end(), end)
+    between = (text.stems[at] for at in content if place < at < last)
     return _Relation(
-        text.stems[place : last + 1],
+        (text.stems[place], *between, *(["than"] if compares else [])),
         frozenset(before),
         frozenset(after),
         plain and bool(led or _BY.match(text.text, word.end(), end)),
