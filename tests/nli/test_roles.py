@@ -39,6 +39,7 @@ RESTATED = [
 NEITHER = [
     ("Redwick lost to Stanmoor.", "Redwick beat Brandt and lost to Stanmoor."),
     ("The firm bought 12 trucks.", "The firm sold 30 trucks and bought 12."),
+    ("The museum found the fossil.", "The fossil was found by a farmer and later bought by a museum."),
     ("Kai taught Per.", "Ulla taught Kai, and Kai taught Per."),
     ("The museum opened after the library.", "The library opened in 1990, the museum in 1995."),
     ("The capital of Torvia is Selm.", "Selm is the capital of Torvia."),

@@ -22,6 +22,7 @@ _PASSIVE = re.compile(
 _BY = re.compile(r"\s(?:\w+\s)?by\b")
 _LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
 _COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,6}\sthan\b)")
+_LISTED = re.compile(r",|\band\b")
 _PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
 _BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
 _REACH = 5  # words that a negation may be before what it negates
@@ -171,19 +172,22 @@ def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relati
     last = place
     if compares := _COMPARES.match(text.text, word.start(), end):
         last = next(at for at in range(place, len(text.words)) if text.words[at].group().lower() == "than")
+    plain = not compares and _is_verb(text, place) and not word.group().endswith("ing")
+    led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
+    passive = plain and bool(led or _BY.match(text.text, word.end(), end))
+    if passive and (listed := _LISTED.search(text.text, word.end(), end)):  # "by A and sold to B"
+        end = listed.start()
     before = {text.stems[at] for at in content if at < place}
-    after = {text.stems[at] for at in content if at > last}
+    after = {text.stems[at] for at in content if at > last and text.words[at].start() < end}
     if place and re.search(r"['’]s?\Z", text.words[place - 1].group()):  # "Jan's nephew"
         owner = text.stems[place - 1]
         before, after = before - {owner}, after | {owner}
-    plain = not compares and _is_verb(text, place) and not word.group().endswith("ing")
-    led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
     link = _LINK.match(text.text, word.end(), end)
     between = (text.stems[at] for at in content if place < at < last)
     return _Relation(
         (text.stems[place], *between, *(["than"] if compares else [])),
         frozenset(before),
         frozenset(after),
-        plain and bool(led or _BY.match(text.text, word.end(), end)),
+        passive,
         link.group().strip() if link else "",
     )
