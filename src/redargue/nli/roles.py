@@ -25,6 +25,7 @@ _COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,6}\stha
 _LISTED = re.compile(r",|\band\b")
 _PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
 _BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
+_LONGEST = 3_000  # characters of a text that is compared: the time grows with the square of the length
 _REACH = 5  # words that a negation may be before what it negates
 _NEGATION = re.compile(rf"\b(?:{'|'.join(NEGATORS)})\b|n['’]t\b", re.IGNORECASE)
 EITHER_WAY = frozenset(  # the sides of these may change places
@@ -55,7 +56,7 @@ class _Relation(NamedTuple):
 
 def turned(claim: Parsed, text: Parsed) -> bool:
     """Whether the text relates two things of the claim the other way round."""
-    return (_inversions(claim, text) or 0) % 2 == 1
+    return _inversions(claim, text) in (1, 3)
 
 
 def denies_opposite(claim: Parsed, text: Parsed) -> bool:
@@ -68,14 +69,15 @@ def restated(claim: Parsed, text: Parsed) -> bool:
 
     They may be a negation and an opposite: "no one died" beside "all survived".
     """
-    same = (_inversions(claim, text) or 1) % 2 == 0
     denies = _negated_opposites(claim, text) & {(True, False), (False, True)}
-    return bool(same or denies) and not compare_quantities(claim, text).unequal
+    return bool(denies or _inversions(claim, text) == 2) and not compare_quantities(claim, text).unequal
 
 
 @lru_cache(maxsize=1024)
 def _negated_opposites(claim: Parsed, text: Parsed) -> frozenset[tuple[bool, bool]]:
     """Whether each of two opposed words is negated, of those that only the claim and only the text has."""
+    if len(text.text) > _LONGEST:
+        return frozenset()
     ours = [place for place, stemmed in enumerate(claim.stems) if stemmed not in text.vocabulary]
     theirs = [place for place, stemmed in enumerate(text.stems) if stemmed not in claim.vocabulary]
     return frozenset(
@@ -137,6 +139,8 @@ def _converse(ours: _Relation, theirs: _Relation) -> bool | None:
 
 @lru_cache(maxsize=1024)
 def _relations(text: Parsed) -> tuple[_Relation, ...]:
+    if len(text.text) > _LONGEST:
+        return ()
     ends = [*(match.start() + 1 for match in _END.finditer(text.text)), len(text.text)]
     starts = [0, *ends[:-1]]
     return tuple(found for start, end in zip(starts, ends, strict=True) for found in _in_clause(text, start, end))
