@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from redargue.nli.alignment import Parsed, are_opposites, compare_quantities
+from redargue.nli.alignment import Parsed, align, are_opposites, compare_quantities
 from redargue.nli.grammar import NEGATORS, converses, is_past, stem, verb_like, word_set
 
 _END = re.compile(r"[.;:!?]\s|\n|,?\s(?:but|while|whereas|because|although|who|which|that|if)\b")
@@ -26,6 +26,7 @@ _LISTED = re.compile(r",|\band\b")
 _PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
 _BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
 _LONGEST = 3_000  # characters of a text that is compared: the time grows with the square of the length
+_QUANTIFIERS = frozenset(map(stem, "all every each no none nobody most some many few only half several".split()))
 _REACH = 5  # words that a negation may be before what it negates
 _NEGATION = re.compile(rf"\b(?:{'|'.join(NEGATORS)})\b|n['’]t\b", re.IGNORECASE)
 EITHER_WAY = frozenset(  # the sides of these may change places
@@ -69,8 +70,17 @@ def restated(claim: Parsed, text: Parsed) -> bool:
 
     They may be a negation and an opposite: "no one died" beside "all survived".
     """
+    if compare_quantities(claim, text).unequal:
+        return False
+    if _inversions(claim, text) == 2:
+        return _quantifiers(claim) == _quantifiers(text)
     denies = _negated_opposites(claim, text) & {(True, False), (False, True)}
-    return bool(denies or _inversions(claim, text) == 2) and not compare_quantities(claim, text).unequal
+    most = 2 if _quantifiers(claim) or _quantifiers(text) else 1  # "all patients" is "no one"
+    return bool(denies) and len(align(claim, text).missing) <= most
+
+
+def _quantifiers(text: Parsed) -> list[str]:
+    return sorted(_QUANTIFIERS.intersection(text.vocabulary))
 
 
 @lru_cache(maxsize=1024)
