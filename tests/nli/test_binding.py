@@ -418,6 +418,7 @@ def test_rows_about_others_than_the_claim_names_are_found() -> None:
         ("The fee is 20 euros.", "The fee is 20 euros, for children 10 euros.", False),
         ("The town has 300 residents.", "The town counts 300 residents and has 12 shops.", False),
         ("In winter it snows on 40 days.", "It snows on 40 days and the lake freezes for 20 days in winter.", False),
+        ("There were 14 triplet births in 2005.", "Of 60,112 births in 2005, 1,022 were twins and 14 triplets.", False),
         ("He served until 1998.", "He was elected in 1990 and served until 1998.", False),
     ],
 )

@@ -30,6 +30,8 @@ ASSERTED = [
     ("Insurers reject late claims.", "Insurance claims that arrive late are rejected by insurers."),
     ("The school was closed in 2019.", "There were rumours of a sale, but the school was closed in 2019."),
     ("Holm was born in Olm.", "Holm, who is suspected of fraud, was born in Olm in 1970."),
+    ("The leak was reported by the skipper.", "The skipper reported the leak and is not suspected of any offence."),
+    ("Wren said that he was not in a race.", "He denied that the journey had been a race."),
     ("The contract was valid.", "The court examined whether the contract was void and found that it was valid."),
     ("Pluto was believed to be a planet.", "It was long believed that Pluto is a planet."),
     ("Copernicus put the sun in the centre.", "Copernicus believed that the sun is the centre of the universe."),

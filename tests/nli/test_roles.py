@@ -40,6 +40,8 @@ NEITHER = [
     ("Redwick lost to Stanmoor.", "Redwick beat Brandt and lost to Stanmoor."),
     ("The firm bought 12 trucks.", "The firm sold 30 trucks and bought 12."),
     ("The museum found the fossil.", "The fossil was found by a farmer and later bought by a museum."),
+    ("The judge has to state written reasons for a fine.", "A fine must be explained in writing by the judge."),
+    ("Sixty flights were diverted to Vaal.", "214 flights have been cancelled, and 60 more diverted to Vaal."),
     ("Kai taught Per.", "Ulla taught Kai, and Kai taught Per."),
     ("The museum opened after the library.", "The library opened in 1990, the museum in 1995."),
     ("The capital of Torvia is Selm.", "Selm is the capital of Torvia."),
@@ -98,3 +100,9 @@ def test_the_reader_takes_neither_side_by_the_order_of_words_alone() -> None:
         for claim, text in cases:
             label = reader.read(claim, (Passage(text=text),)).label(FEVER)
             assert FEVER.meaning(label or "") is not wrong, claim
+
+
+def test_another_sentence_that_is_turned_takes_no_support_away() -> None:
+    passage = Passage(text="Redwick beat Stanmoor in March. In May, Redwick lost to Stanmoor by two goals.")
+    reading = EmbeddedBackend(threads=1, careful=False).reader.read("Redwick lost to Stanmoor in May.", (passage,))
+    assert FEVER.meaning(reading.label(FEVER) or "") is Meaning.SUPPORTED

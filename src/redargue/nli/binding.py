@@ -184,6 +184,8 @@ def _excepted(mine: frozenset[str], fact: Fact, other: Fact) -> bool:
     """Whether the other value is that of a case which only the claim names, of all that the claim's value is of."""
     if fact.joined or other.joined or not fact.keys <= other.keys or mine & (fact.unclear | other.unclear):
         return False
+    if not any(_has(mine, key) for key in fact.keys if not key.startswith("#")):
+        return False  # of nothing that the claim names
     return any(_has(mine, token.key) and not _has(fact.keys, token.key) for token in other.own if not token.verb)
 
 

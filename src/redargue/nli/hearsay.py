@@ -24,7 +24,7 @@ _OPENS = (  # what leads in a clause that the text itself does not assert
     rf"|(?<!\bwe )(?:thinks?|thought|believ(?:e|es|ed)){_SUBJECT}"
     rf"|(?<!no )(?<!not a )(?:{_NOUN}) (?:that|of|about)\b|(?:legend|rumou?r|gossip) (?:has it|says)\b"
     r"|according to (?:an? |the |some )?(?:\w+ )?(?:rumou?rs?|legends?|gossip|hearsay|myths?|popular belief)\b"
-    r"|(?<!, )(?:accused|suspected) of\b"
+    r"|(?<!, )(?<!not )(?:accused|suspected) of\b"
     r"|(?:ask(?:s|ed|ing)?|wonder\w*|consider\w*|discuss\w*|debat\w*|unclear|uncertain|unknown|not known|doubt\w*"
     r"|questions?|investigat\w+|examin\w+|disput\w+)(?: \w+){0,3} (?:whether|if)\b(?!.*,)"
     r"|(?:nobody|no one|someone|somebody)(?: \w+){0,2} (?:said|says|claimed|claims|believes|thinks|told \w+) that\b"
@@ -41,7 +41,7 @@ _LEFT_OPEN = re.compile(
 _OF_THEM = re.compile(r"accused|suspected|den|\w+edly", re.IGNORECASE)
 _SPEAKS_OF_IT = re.compile(  # a claim about what someone says, believes or asks
     rf"\b(?:{_HELD}|{_NOUN}|claims|fears?|hopes?|jokes|legends?|myths?|alleg\w+|suppos\w+|reput\w+|purport\w+|whether"
-    r"|accus\w+|suspect\w*|charged|ask\w*|wonder\w*|doubt\w*|disput\w+|debat\w+|discuss\w+|unclear|unknown|perhaps)\b|\?",
+    r"|sa(?:id|ys?)|stat(?:es?|ed)|according|accus\w+|suspect\w*|charged|ask\w*|wonder\w*|doubt\w*|disput\w+|debat\w+|discuss\w+|unclear|unknown|perhaps)\b|\?",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s\"'”’)]))*(?:[.!?\n\"'”’)\s]+|\Z)")

@@ -500,11 +500,12 @@ def _by_words(claim: str, compared: Sequence[tuple[str, Sequence[str]]]) -> Sour
 
 def _by_words_of(claim: str, title: str, texts: Sequence[str]) -> SourceScore:
     supports, refutes, _ = lexical.judge(claim, title, texts)
-    own, given = parsed(claim), [parsed(text) for text in texts]
-    if refutes > supports and any(restated(own, text) for text in given):
+    own = parsed(claim)
+    saying = [text for text in texts if not _says_otherwise(own, parsed(text))]
+    if refutes > supports and any(restated(own, parsed(text)) for text in texts):
         refutes = 0.0
-    elif any(_says_otherwise(own, text) for text in given):
-        supports = 0.0
+    elif len(saying) < len(texts):
+        supports = lexical.judge(claim, title, saying).supports if saying else 0.0
     return SourceScore(supports, refutes)
 
 

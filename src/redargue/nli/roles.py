@@ -21,6 +21,7 @@ _PASSIVE = re.compile(
 )
 _BY = re.compile(r"\s(?:\w+\s)?by\b")
 _LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
+_OF = re.compile(r"\s(?:\w+\s)?(?:of|to|for)\b")
 _COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,6}\sthan\b)")
 _LISTED = re.compile(r",|\band\b")
 _PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
@@ -140,7 +141,8 @@ def _converse(ours: _Relation, theirs: _Relation) -> bool | None:
         return None
     if one == other:
         either = one in EITHER_WAY or ("with" in ours.link and not ours.passive)
-        same = ours.link == theirs.link or ours.passive != theirs.passive
+        active = ours.link if theirs.passive else theirs.link
+        same = not active if ours.passive != theirs.passive else ours.link == theirs.link
         return False if same and not either else None
     if other in converses(one) or (ours.word[-1] == theirs.word[-1] == "than" and are_opposites(one, other)):
         return True
@@ -173,7 +175,12 @@ def _in_clause(text: Parsed, start: int, end: int) -> Iterator[_Relation]:
 
 
 def _relates(text: Parsed, place: int) -> bool:
-    return text.words[place].group()[0].islower() and (_is_verb(text, place) or bool(converses(text.stems[place])))
+    word = text.words[place]
+    if word.group()[0].isupper() or word.group().endswith("ing"):
+        return False
+    led = text.words[place - 1].group().lower() if place else ""
+    noun = led not in _BEFORE_NOUNS or _OF.match(text.text, word.end())
+    return _is_verb(text, place) or bool(noun and converses(text.stems[place]))
 
 
 def _is_verb(text: Parsed, place: int) -> bool:
@@ -186,7 +193,7 @@ def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relati
     last = place
     if compares := _COMPARES.match(text.text, word.start(), end):
         last = next(at for at in range(place, len(text.words)) if text.words[at].group().lower() == "than")
-    plain = not compares and _is_verb(text, place) and not word.group().endswith("ing")
+    plain = not compares and _is_verb(text, place)
     led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
     passive = plain and bool(led or _BY.match(text.text, word.end(), end))
     if passive and (listed := _LISTED.search(text.text, word.end(), end)):  # "by A and sold to B"
