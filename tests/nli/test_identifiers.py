@@ -79,6 +79,7 @@ def test_a_long_text_takes_little_time(text: str) -> None:
         ("The town library has three floors.", "The library has two floors.", None),
         ("The new library has three floors.", "The new town library has two floors.", None),
         ("Anna Holm was born in 1950.", "Dr Holm was born in 1960 in Olm.", None),
+        ("Torvia's economy is the largest.", "The Torvian economy is the 41st-largest.", None),
         ("Young people sleep longer than old people.", "Old people sleep less than young people.", None),
     ],
 )

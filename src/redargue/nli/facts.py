@@ -45,6 +45,7 @@ _COUNTED = re.compile(  # what a value is followed by
     re.IGNORECASE,
 )
 _LONGEST = 2_000  # characters of a text that are looked at
+_FAMILY = 5  # first letters that words of a family share
 _EARLY = 8  # words of a sentence in which its subject is
 
 
@@ -104,7 +105,8 @@ class _Subject(NamedTuple):
 
 
 def _shared(subject: _Subject, text: Parsed) -> bool:
-    return not text.vocabulary.isdisjoint(map(stem, subject.apart))
+    """Whether a text has one of a subject's words, or one of its family: "Pakistan" and "Pakistani"."""
+    return not {word[:_FAMILY] for word in text.vocabulary}.isdisjoint(stem(word)[:_FAMILY] for word in subject.apart)
 
 
 @lru_cache(maxsize=2048)
