@@ -125,7 +125,7 @@ _FALSE = (
     r"(?:false|untrue|incorrect|inaccurate|misleading|unfounded|groundless|baseless|bogus|apocryphal|nonsense|rubbish"
     r"|myths?|hoax|lies?|misconceptions?|fallacy|falsehoods?|fabrications?|fabricated(?! (?:at|from|in|of)\b)|debunked"
     r"|disproved|disproven|refuted|misinformation|disinformation|pants on fire"
-    r"|not (?:true|so(?! \w)|the case|correct|accurate|right(?! (?:above|behind|beside|by|in|next|on|under)\b))"
+    r"|not (?:true|so(?! \w)|the case|correct|accurate|right(?! (?:above|behind|beside|by|for|in|next|on|under)\b))"
     r"|wrong(?! (?:to|with|for|about|side|place|way|time)\b)"
     r"|falsch|unwahr|gelogen|unsinn|irrtum|faux|fausse|falsos?|falsas?|mentira|bulo|onwaar|неправда|ложь|миф|фейк)\b"
 )
@@ -188,9 +188,10 @@ _HEADING = re.compile(rf"\W*(?:{_LABEL}|(?:the )?facts?|analysis|explanation)\W*
 _RATED = re.compile(rf"\W*[\"'(]*{_RATING}[\"')]*[.!]*$")
 _RATED_BY_LABEL = re.compile(rf"\W*{_LABEL}[\s:\-]+[\"'(]*{_RATING}.*")
 _SO = r"\W*(?:(?:but|however|in fact|in reality|actually|yet|sadly),? )?"
+_OUTRIGHT = r"(?!-| (?:that|for(?! (?:\w+ )?reasons?)|(?<=true )of)\b)"  # not "of the farm, which it kept"
 _SAID_FALSE = re.compile(
-    rf"{_SO}(?:(?:this|that|{_THIS_TEXT}) {_IS} {_ADVERBS}(?:{_FALSE}|{_FALSE_OF_TEXTS})"
-    rf"|it(?:'s| {_IS}) {_ADVERBS}{_FALSE}|it(?:'s| is) (?:only|just|merely) a (?:legend|story|rumou?r)"
+    rf"{_SO}(?:(?:this|that|{_THIS_TEXT}) {_IS} {_ADVERBS}(?:{_FALSE}|{_FALSE_OF_TEXTS}){_OUTRIGHT}"
+    rf"|it(?:'s| {_IS}) {_ADVERBS}{_FALSE}{_OUTRIGHT}|it(?:'s| is) (?:only|just|merely) a (?:legend|story|rumou?r)"
     rf"|(?:das|dies|es) (?:{_IS} {_ADVERBS}(?:{_FALSE}|nicht (?:wahr|richtig|korrekt))|stimmt nicht|trifft nicht zu)"
     rf"|(?:c'est|ceci est|cela est) {_ADVERBS}{_FALSE}|ce n'est pas (?:vrai|exact)|(?:esto|eso|questo|isso) {_IS} "
     rf"{_ADVERBS}{_FALSE}|no es (?:verdad|cierto)|это (?:{_FALSE}|не так|неверно)|这(?:是假|不是真|是谣|并非))"
@@ -218,7 +219,12 @@ _DENIED_BY = re.compile(
     rf" (?:to be |as )?[\"']?{_ADVERBS}{_FALSE})"
 )
 _THEY_ERR = re.compile(
-    r"\W*(?:they|these people|all of them) (?:are|were) (?:all )?(?:mistaken|wrong|lying|misinformed)\b"
+    r"\W*(?:they|these people|all of them|he|she) (?:are|were|is|was) (?:all )?(?:mistaken|wrong|lying|misinformed)"
+    r"(?=[.,;!]|\Z| about\b)"
+)
+
+_TAKEN_BACK = re.compile(  # "The lake is deep," he said, but that is wrong.
+    rf"\b{_SPEAKS}\b[^.!?]*,? (?:but|yet|and|though|although) (?:that|this|it|he|she) {_IS} {_ADVERBS}{_FALSE}[.!]*\Z"
 )
 
 _NOT_TRUE = re.compile(  # leads in a list: "None of the following statements is true:"
@@ -245,12 +251,14 @@ def framed(before: str, quoted: str, after: str) -> bool:
     own = _OWN_LEAD.match(_plain(quoted))
     if _CLAIM.fullmatch(first) or (own and _CLAIM.fullmatch(own.group())):
         return any(map(_RATED_BY_LABEL.match, following))
-    return bool(following and re.search(rf"\b{_SPEAKS}\b", first) and _THEY_ERR.match(following[0]))
+    return bool(following and re.search(rf"\b{_SPEAKS}\b", f"{first} {quoted}") and _THEY_ERR.match(following[0]))
 
 
 def calls_itself_false(quoted: str) -> bool:
-    """Whether a quotation begins with words that call the rest of it false, as in "Myth: …": it shows no claim."""
+    """Whether a quotation begins or ends with words that call the rest false, as in "Myth: …": it shows no claim."""
     plain = _plain(quoted)
+    if _TAKEN_BACK.search(plain):
+        return True
     lead, source = _OWN_LEAD.match(plain), _OWN_SOURCE.match(plain)
     before = lead.group() if lead and lead.end() < len(plain) else ""
     if _LABELLED.fullmatch(before) or _TOLD.fullmatch(before):

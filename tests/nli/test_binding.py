@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue import words
+from redargue.claims import FEVER, Meaning
+from redargue.evidence import Passage
 from redargue.nli.alignment import counts_something_else, parsed
-from redargue.nli.binding import bind
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.binding import bind, misplaced
 from redargue.nli.consistency import check_consistency
 from redargue.nli.facts import rows_of_others
 
@@ -399,3 +402,35 @@ def test_rows_about_others_than_the_claim_names_are_found() -> None:
     months = ("Month: May; Visitors: 310; Days: 26.", "Month: June; Visitors: 420; Days: 25.")
     assert not rows_of_others("Visitors may come on Mondays.", months)
     assert rows_of_others("In May there were visitors on Mondays.", months) == {1}
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "expected"),
+    [
+        ("The pool closes at 8.", "The pool opens at 8 and closes at 21.", True),
+        ("She ran 10 km.", "She swam 10 km and ran 5 km.", True),
+        ("The sensor sends a value every ten seconds.", "It measures every ten seconds and sends once an hour.", True),
+        ("The pool opens at 8 on Sundays.", "The pool opens at 8, on Sundays at 10.", True),
+        ("The fee for children is 20 euros.", "The fee is 20 euros, for children 10 euros.", True),
+        ("Ferries run twice a day in winter.", "Ferries run twice a day, in winter once a day.", True),
+        ("The pool closes at 21.", "The pool opens at 8 and closes at 21.", False),
+        ("The pool opens at 10 on Sundays.", "The pool opens at 8, on Sundays at 10.", False),
+        ("The fee is 20 euros.", "The fee is 20 euros, for children 10 euros.", False),
+        ("The town has 300 residents.", "The town counts 300 residents and has 12 shops.", False),
+        ("In winter it snows on 40 days.", "It snows on 40 days and the lake freezes for 20 days in winter.", False),
+        ("There were 14 triplet births in 2005.", "Of 60,112 births in 2005, 1,022 were twins and 14 triplets.", False),
+        ("He served until 1998.", "He was elected in 1990 and served until 1998.", False),
+    ],
+)
+def test_a_value_that_is_of_another_verb_or_excepted_is_misplaced(claim: str, sentence: str, expected: bool) -> None:
+    assert misplaced(parsed(claim), parsed(sentence)) is expected
+
+
+def test_a_misplaced_value_is_not_supported() -> None:
+    reader = EmbeddedBackend(threads=1, careful=False).reader
+    for claim, text in [
+        ("The pool closes at 8.", "The pool opens at 8 and closes at 21."),
+        ("The bus departs at 9:40.", "The bus arrives at 9:40 and departs at 9:50."),
+        ("Tickets cost 12 euros on Mondays.", "Tickets cost 12 euros, on Mondays 6 euros."),
+    ]:
+        assert reader.read(claim, (Passage(text=text),)).label(FEVER) != FEVER.named(Meaning.SUPPORTED), claim

@@ -1,4 +1,4 @@
-"""Numbers that name things: a sentence about Room 14 says nothing about Room 12."""
+"""Numbers and words that tell things apart: a sentence about Room 14 says nothing about Room 12."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from redargue.claims import FEVER
+from redargue.claims import FEVER, Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.facts import is_of_another
+from redargue.nli.facts import is_of_another, rival_subject
 
 ANOTHER = [
     ("Room 12 has a balcony.", "Room 14 has a balcony."),
@@ -17,6 +17,10 @@ ANOTHER = [
     ("The warehouse number 777 was built in 1977.", "Warehouse no. 677 in Kelda was built in 1977."),
     ("The Model 3 has a range of 400 km.", "The Model 5 has a range of 400 km."),
     ("In section 4.2, smoking is allowed.", "Section 4.3 allows smoking."),
+    ("Model A has a battery.", "Model B has no battery."),
+    ("The east wing was renovated in 2015.", "The west wing was renovated in 2015."),
+    ("The first edition sold 5,000 copies.", "The second edition sold 9,000 copies."),
+    ("The male frogs sing.", "The female frogs are silent."),
     ("Trains of line 4 stop at night.", "At night, trains of line 5 stop."),
 ]
 SAME = [
@@ -29,6 +33,10 @@ SAME = [
     ("It was first designated Route 77 of the state.", "It was first designated Route 76 of the state."),
     ("Around 40 people work there.", "Around 50 people work there."),
     ("It stands on a level 30 metres above the sea.", "It stands on a level 40 metres above the sea."),
+    ("Two boats sank.", "Three boats sank."),
+    ("The two boats sank.", "The three boats sank."),
+    ("The east line runs every ten minutes.", "The west line runs every ten minutes, the east line every twenty."),
+    ("The east line is long.", "The west line is short. On the east, the line is long."),
     ("The shelves store 5 boxes of seeds.", "The shelves store 7 boxes of seeds."),
 ]
 
@@ -59,3 +67,35 @@ def test_a_long_text_takes_little_time(text: str) -> None:
     is_of_another("Room 12 has a balcony of wood.", text)
     is_of_another(text, "Room 14 has a balcony.")
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "apart"),
+    [
+        ("The winter menu has five courses.", "The city menu has four courses.", (["winter"], ["city"])),
+        ("The Kessel plant employs 300.", "Of Kessel and Mohr, the Mohr plant employs 210.", (["Kessel"], ["Mohr"])),
+        ("The adult ticket costs 12 euros.", "The child ticket costs 6 euros.", (["adult"], ["child"])),
+        ("The Kessel plant employs 300 people.", "The plant in Kessel employs 210 people.", None),
+        ("The town library has three floors.", "The library has two floors.", None),
+        ("The new library has three floors.", "The new town library has two floors.", None),
+        ("Anna Holm was born in 1950.", "Dr Holm was born in 1960 in Olm.", None),
+        ("Torvia's economy is the largest.", "The Torvian economy is the 41st-largest.", None),
+        ("Young people sleep longer than old people.", "Old people sleep less than young people.", None),
+    ],
+)
+def test_a_subject_of_the_same_kind_is_told_apart_by_its_own_words(
+    claim: str, text: str, apart: tuple[list[str], list[str]] | None
+) -> None:
+    assert rival_subject(claim, text) == apart
+
+
+def test_another_holder_does_not_refute_a_claim() -> None:
+    reader = EmbeddedBackend(threads=1, careful=False).reader
+    for claim, text in [
+        ("The winter menu has five courses.", "The city menu has four courses."),
+        ("The Turin office closes at five.", "The Milan office closes at six."),
+        ("The upper deck is closed.", "The lower deck is closed."),
+        ("The east wing was renovated in 2015.", "The west wing was renovated in 2015."),
+    ]:
+        label = reader.read(claim, (Passage(text=text),)).label(FEVER)
+        assert label == FEVER.named(Meaning.NOT_ENOUGH), claim

@@ -45,6 +45,7 @@ def only(text: str) -> Quantity:
         ("one in five", "20 %"),
         ("every two weeks", "fortnightly"),
         ("twice a day", "every 12 hours"),
+        ("once a minute", "every 60 seconds"),
         ("once a year", "annually"),
         ("twice", "double"),
         ("8 pm", "20:00"),

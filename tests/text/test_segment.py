@@ -64,6 +64,8 @@ def test_a_sentence_ends_behind_a_link_and_not_within_one(sentences: tuple[str, 
     [
         ("It took place at 11 centres in Spain.", "486 adults walked 30 minutes a day."),
         ("It opened in 1998.", "300 people came (n = 12).", "1,200 left."),
+        ("It rose by 5 %.", "“It costs 5 €.”", "It was 20 °C.", "It took 3 h.", "Rents fell."),
+        ("It was built in 12 B. C. by Dr. J. Smith.",),
         ("The insurer paid 61 million in December.1", "The board met."),
         (
             "It opened in 1998.[^1]",
@@ -78,6 +80,13 @@ def test_a_sentence_ends_behind_a_link_and_not_within_one(sentences: tuple[str, 
 )
 def test_a_sentence_begins_with_a_number_or_after_that_of_a_footnote(sentences: tuple[str, ...]) -> None:
     assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
+
+
+def test_a_short_line_without_a_verb_is_not_read_with_the_sentence_below() -> None:
+    whole = "ABSTRACT\nWe studied\n40 mice. It lies in the\nRiver Olm.\nRiver Olm\nand River Ver\nJoin us"
+    found = [each.text for each in sentences_of(whole)]
+    lines = ["ABSTRACT", "We studied\n40 mice.", "It lies in the\nRiver Olm.", "River Olm\nand River Ver\nJoin us"]
+    assert found == lines
 
 
 def test_the_mark_of_a_footnote_is_no_part_of_what_it_says() -> None:

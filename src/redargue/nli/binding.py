@@ -8,7 +8,7 @@ where a word of the claim speaks for the pairing, or where no word speaks agains
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, pairwise
@@ -131,25 +131,62 @@ def bind(claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()) -
     """
     if exchanged := _exchanged(claim, sentence):
         return exchanged
+    bound = False
+    for stated, same, others in _compared(claim, sentence, known):
+        if pair := _crossed(stated, same, others):
+            difference = _difference(claim, stated, sentence, pair)
+            return Binding("crossed", (difference,), stated.value, pair.claims.key)
+        bound |= any(_speaks_for(stated, fact, others) for fact in same)
+    return Binding("bound") if bound else _UNKNOWN
+
+
+def _compared(
+    claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()
+) -> Iterator[tuple[Fact, list[Fact], list[Fact]]]:
+    """Each value of the claim with the sentence's facts of the same value and of others, where it has both."""
     if _LISTED.search(sentence.text) or not (all_stated := _stated(claim)):
-        return _UNKNOWN
+        return
     given_keys = known.union(token.key for token in tokens_of(sentence))
     if any(token.sort == "name" and not _has(given_keys, token.key) for token in tokens_of(claim)):
-        return _UNKNOWN  # it names something that the sentence does not
-    bound = False
+        return  # it names something that the sentence does not
     for stated in all_stated:
         given = [
             fact for fact in _facts(sentence, stated.value) if not _DENIES.search(sentence.text, fact.start, fact.end)
         ]
         same = [fact for fact in given if related(stated.value, fact.value) == "equal"]
         others = [fact for fact in given if related(stated.value, fact.value) == "unequal"]
-        if not (same and others) or len(same) + len(others) < len(given):
-            continue
-        if pair := _crossed(stated, same, others):
-            difference = _difference(claim, stated, sentence, pair)
-            return Binding("crossed", (difference,), stated.value, pair.claims.key)
-        bound |= any(_speaks_for(stated, fact, others) for fact in same)
-    return Binding("bound") if bound else _UNKNOWN
+        if same and others and len(same) + len(others) == len(given):
+            yield stated, same, others
+
+
+def misplaced(claim: Parsed, sentence: Parsed) -> bool:
+    """Whether the claim gives its value what the sentence says of another one, so that it is not supported.
+
+    That is a verb, as of "closes at 8" beside "opens at 8 and closes at 9", or an exception, as of "8 on Sundays"
+    beside "at 8, on Sundays at 10". Nothing is contradicted, as the verb beside the claim's value may mean the same.
+    """
+    return any(
+        all(_has_other_verb(stated.keys, fact, other) or _excepted(stated.keys, fact, other) for fact in same)
+        for stated, same, others in _compared(claim, sentence)
+        for other in others
+    )
+
+
+def _has_other_verb(mine: frozenset[str], fact: Fact, other: Fact) -> bool:
+    if fact.joined or other.joined or any(_has(mine, key) and not _has(other.keys, key) for key in fact.keys):
+        return False
+    theirs = [token.key for token in other.before if token.verb and _has(mine, token.key)]
+    ours = [token.key for token in fact.before if token.verb and not _has(mine, token.key)]
+    return len(theirs) == 1 == len(ours) and not _has(fact.keys, theirs[0]) and not _has(other.own_keys, ours[0])
+
+
+def _excepted(mine: frozenset[str], fact: Fact, other: Fact) -> bool:
+    """Whether the other value is that of a case which only the claim names, of all that the claim's value is of."""
+    if fact.joined or other.joined or not fact.keys <= other.keys or mine & (fact.unclear | other.unclear):
+        return False
+    if not any(_has(mine, key) for key in fact.keys if not key.startswith("#")):
+        return False  # of nothing that the claim names
+    return any(_has(mine, token.key) and not _has(fact.keys, token.key) for token in other.own if not token.verb)
 
 
 def _exchanged(claim: Parsed, sentence: Parsed) -> Binding | None:

@@ -24,7 +24,7 @@ from redargue.nli.aggregation import Weights
 from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
 from redargue.nli.claim_parts import claim_parts
-from redargue.nli.holders import BY_ORDER, exchanged, twin
+from redargue.nli.holders import BY_ORDER, twin
 from redargue.nli.reader import (
     SHOWN,
     Candidate,
@@ -36,7 +36,7 @@ from redargue.nli.reader import (
     numbers_had,
     without_support,
 )
-from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
+from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training
@@ -140,26 +140,19 @@ class CarefulReader(Reader):
         return (*spans, *(replace(span, kind="skimmed") for span in skimmed))
 
     def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:
-        """The spans, without support that the text gives to the claim of another holder as well.
-
-        Of one fact about two names, a text that rather supports the claim which exchanges them says nothing.
-        """
-        of_one_fact = not claim_parts(claim).texts
-        rivals: list[tuple[int, float, Entailment, tuple[str, str]]] = []  # place, most support, then what is left
+        """The spans, without support that the text gives to the claim of another holder as well."""
+        rivals: dict[int, tuple[str, str]] = {}
         for at, (each, span) in enumerate(zip(texts, spans, strict=True)):
-            if (judgement := span.judgement).supports > SHOWN:
+            if span.judgement.supports > SHOWN:
                 own, text = parsed(claim), parsed(" ".join(sentence.quote for sentence in each.cited))
                 if BY_ORDER.search(text.text) and bind(own, text).finding != "bound":
-                    spans[at] = replace(span, judgement=without_support(judgement))
-                    continue
-                if other := twin(own, text):
-                    rivals.append((at, SHOWN, without_support(judgement), (other, each.text)))
-                if of_one_fact and (other := exchanged(own, text)):
-                    rivals.append((at, judgement.supports, Entailment(0.0, 0.0, 1.0), (other, each.text)))
-        judgements = self._careful.read([asked for *_, asked in rivals])
-        for (at, most, left, _), judgement in zip(rivals, judgements, strict=True):
-            if judgement.supports > most:
-                spans[at] = replace(spans[at], judgement=left)
+                    spans[at] = replace(span, judgement=without_support(span.judgement))
+                elif other := twin(own, text):
+                    rivals[at] = (other, each.text)
+        judgements = self._careful.read(list(rivals.values()))
+        for at, judgement in zip(rivals, judgements, strict=True):
+            if judgement.supports > SHOWN:
+                spans[at] = replace(spans[at], judgement=without_support(spans[at].judgement))
         return spans
 
 

@@ -19,6 +19,7 @@ from redargue.nli.edits import Edit, EditToken, edit_of, related, tokens
 from redargue.nli.facts import tables_in
 from redargue.nli.grammar import FUNCTION_WORDS, is_past, stem, word_set
 from redargue.nli.quantities import Quantity
+from redargue.nli.roles import EITHER_WAY, turned
 
 # Whether a text asserts a claim word for word.
 
@@ -83,10 +84,11 @@ def only_framed(claim: str, text: str) -> bool:
 
 
 _PLANNED = re.compile(
-    r"\b(?:will|shall|may|might|could|(?:is|are) (?:due |set |expected |scheduled |planned |likely )?to"
+    r"\b(?:will|would|shall|may|might|could|(?:is|are) (?:due |set |expected |scheduled |planned |likely )?to"
     r"|(?:was|were) (?:due|set|expected|scheduled|planned) to"
     r"|(?:plan|intend|want|hope|aim|promise|propose|decide|expect|agree)(?:s|d|ed|ned)? to|propos(?:es?|ed|ing)"
-    r"|consider(?:s|ed|ing)?) (?:\w+ly )?(?:be |have )?(?P<verb>[a-z]+)",
+    r"|(?:proposals?|plans?|bill|motion|petition|idea|intention) to"
+    r"|consider(?:s|ed|ing)?) (?:\w+ly )?(?:be |have (?:been )?)?(?P<verb>[a-z]+)",
     re.IGNORECASE,
 )
 
@@ -256,7 +258,7 @@ def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[_Verdict, bool
     missing = [word for place in alignment.missing if (word := claim.stems[place]) not in known]
     if len(missing) > 3 or len(claim.content) + len(claim.quantities) < 2:
         return "nothing", False, ()
-    if swap := swapped_roles(claim, sentence):
+    if swap := swapped_roles(claim, sentence) or _turned(alignment):
         return "contradicted", False, (swap,)
     edit = edit_of(claim, sentence)
     compared = compare_quantities(claim, sentence)
@@ -342,9 +344,6 @@ def _is_grammar(token: EditToken) -> bool:
     return token.negates or token.word in _AUXILIARIES
 
 
-_SYMMETRIC = word_set(
-    "and or is are was were with be equal equals met meets married marries as plus nor borders like near versus"
-)
 _LINKS = word_set(  # their two sides may change places
     "and or while when if because whereas nor as so where says said say"
 )
@@ -367,6 +366,14 @@ def swapped_roles(claim: Parsed, sentence: Parsed) -> Difference | None:
     return None
 
 
+def _turned(alignment: Alignment) -> Difference | None:
+    """A text that relates the claim's things the other way round in other words, and lacks nothing else of it."""
+    claim, sentence = alignment.claim, alignment.sentence
+    if len(alignment.missing) > 2 or not turned(claim, sentence) or compare_quantities(claim, sentence).unequal:
+        return None
+    return _difference("roles", claim.text.strip().rstrip("."), alignment.window)
+
+
 def _clauses(text: Parsed) -> set[str]:
     """The words between commas and semicolons, sorted, with single spaces."""
     clauses = (re.findall(r"\w+", clause.lower()) for clause in re.split(r"[,;]\s|[.]\Z", text.text))
@@ -387,9 +394,9 @@ def _swap(ours: list[EditToken], theirs: list[EditToken]) -> Difference | None:
         for right in range(len(one) - 1, left, -1):
             if other == [*one[right:], *one[left:right], *one[:left]]:
                 between = {token.word for token in ours[left:right]}
-                return (
-                    None if between <= _SYMMETRIC else _difference(_swap_kind(between), *map(_joined, (ours, theirs)))
-                )
+                if between <= FUNCTION_WORDS - {"than"} or not EITHER_WAY.isdisjoint(map(stem, between)):
+                    return None
+                return _difference(_swap_kind(between), *map(_joined, (ours, theirs)))
     return None
 
 

@@ -17,15 +17,15 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from redargue.nli.alignment import Parsed, parsed, same_things
+from redargue.nli.alignment import Parsed, are_opposites, parsed, same_things
 from redargue.nli.edits import values_of
-from redargue.nli.grammar import FUNCTION_WORDS, has_finite_verb, stem, word_set
+from redargue.nli.grammar import FUNCTION_WORDS, WORD, finite_verbs, has_finite_verb, stem, word_set
 from redargue.nli.holders import WordToken, alike, tokens_of
 from redargue.nli.quantities import Quantity, quantities, relation
 
 _NUMBERED = re.compile(
     r"(?<![\w-])(?P<noun>[^\W\d_][\w-]*)\s+(?P<mark>(?:number|numbers|no\.?|nr\.?|#)\s*)?"
-    r"(?P<id>(?:[A-Z]{1,3}[ -]?)?\d{1,6}[A-Za-z]?(?:\.\d+)*)(?![\w%°€$£]|[.,:]\d)"
+    r"(?P<id>(?:[A-Z]{1,3}[ -]?)?\d{1,6}[A-Za-z]?(?:\.\d+)*|[A-Z](?!\.))(?![\w%°€$£]|[.,:]\d)"
 )
 _NOUNS = word_set(  # none is a verb before a number: "they store 5 boxes"
     "aisle annex apartment appendix article bay block branch building bus chapter clause device district"
@@ -45,6 +45,7 @@ _COUNTED = re.compile(  # what a value is followed by
     re.IGNORECASE,
 )
 _LONGEST = 2_000  # characters of a text that are looked at
+_FAMILY = 5  # first letters that words of a family share
 _EARLY = 8  # words of a sentence in which its subject is
 
 
@@ -58,13 +59,73 @@ class _Numbered(NamedTuple):
 
 
 def is_of_another(claim: str, text: str) -> bool:
-    """Whether a text is about another numbered thing of the kind of the claim's subject, and not about that one."""
+    """Whether a text is about another thing of the kind of the claim's subject, and not about that one.
+
+    It is another by its number, or by the opposite of the claim's word: "Room 14", "the west wing".
+    """
+    if rival := rival_subject(claim, text):
+        ours, theirs = rival
+        opposed = any(are_opposites(stem(one), stem(other)) for one in ours for other in theirs)
+        if opposed or all(quantities(" ".join(words)) for words in rival):
+            return True
     for numbered in _found(claim):
         if numbered.leads and not _has(text, numbered.id):
             others = [each for each in _found(text) if each.noun == numbered.noun]
             if others and all(each.words_before < 2 * _EARLY for each in others):
                 return True
     return False
+
+
+def rival_subject(claim: str, text: str) -> tuple[list[str], list[str]] | None:
+    """The words that tell the subjects of a claim and of a text apart: "winter" and "summer" of two menus.
+
+    None where a sentence of the text may be about the claim's subject.
+    """
+    ours, found = _subject(claim), None
+    if ours is None:
+        return None
+    own, said = parsed(claim), parsed(claim[ours.end :]).vocabulary
+    for sentence in re.split(r"(?<=[.!?;])\s+", text[:_LONGEST]):
+        theirs = _subject(sentence)
+        same = theirs is None or theirs.head != ours.head or _shared(ours, parsed(sentence[theirs.start :]))
+        if theirs and not same and not _shared(theirs, own):
+            found = found or (ours.apart, theirs.apart)
+        elif said & parsed(sentence).vocabulary - FUNCTION_WORDS:
+            return None
+    return found
+
+
+class _Subject(NamedTuple):
+    """A noun, the words before it that tell it apart, and where it is."""
+
+    apart: list[str]
+    head: str
+    start: int
+    end: int
+
+
+def _shared(subject: _Subject, text: Parsed) -> bool:
+    """Whether a text has one of a subject's words, or one of its family: "Pakistan" and "Pakistani"."""
+    return not {word[:_FAMILY] for word in text.vocabulary}.isdisjoint(stem(word)[:_FAMILY] for word in subject.apart)
+
+
+@lru_cache(maxsize=2048)
+def _subject(sentence: str) -> _Subject | None:
+    """The words between the last comma and the first verb, without the article; None unless they are a noun phrase."""
+    end = next(finite_verbs(sentence), (0, 0))[0]
+    start = sentence.rfind(",", 0, end) + 1
+    words = [match.group() for match in WORD.finditer(sentence, start, end)]
+    named = words[:1] and words[0].lower() in _ARTICLES
+    del words[: bool(named)]
+    if not 1 < len(words) < 5 or any(word.lower() in FUNCTION_WORDS for word in words):
+        return None
+    counted = any(quantity.dimension == "count" for quantity in quantities(" ".join(words[:-1])))
+    if counted or (words[-1][0].isupper() and not named):  # "two boats", "Dr Holm"
+        return None
+    return _Subject(words[:-1], stem(words[-1]), start, end)
+
+
+_ARTICLES = word_set("the a an our their its his her this that these those")
 
 
 def _has(text: str, number: str) -> bool:

@@ -73,18 +73,23 @@ def is_past(word: str) -> bool:
 
 
 @cache
-def _opposites() -> dict[str, frozenset[str]]:
-    opposites_of: dict[str, set[str]] = {}
-    for one, two in (*_pairs("antonyms.txt"), *_pairs("opposites.txt")):
+def _paired(*names: str) -> dict[str, frozenset[str]]:
+    paired_with: dict[str, set[str]] = {}
+    for one, two in (pair for name in names for pair in _pairs(name)):
         for first, second in ((stem(one), stem(two)), (stem(two), stem(one))):
             if first != second:
-                opposites_of.setdefault(first, set()).add(second)
-    return {word: frozenset(words) for word, words in opposites_of.items()}
+                paired_with.setdefault(first, set()).add(second)
+    return {word: frozenset(words) for word, words in paired_with.items()}
 
 
 def opposites(stemmed: str) -> frozenset[str]:
     """The stems of a stem's opposites, from WordNet and from a list of common ones that WordNet lacks."""
-    return _opposites().get(stemmed, frozenset())
+    return _paired("antonyms.txt", "opposites.txt").get(stemmed, frozenset())
+
+
+def converses(stemmed: str) -> frozenset[str]:
+    """The stems that relate two things in the other direction: "lose" for "win", "pupil" for "teacher"."""
+    return _paired("converses.txt").get(stemmed, frozenset())
 
 
 # Open information extraction with regular expressions: subject, verb, and one object per preposition. It is precise

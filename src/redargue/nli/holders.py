@@ -153,7 +153,7 @@ def twin(claim: Parsed, text: Parsed) -> str | None:
 
     None where the text has no such holder, or where both are listed together: "Leeds and York are served by tram".
     """
-    if swapped := exchanged(claim, text, times=2):
+    if swapped := _exchanged(claim, text):
         return swapped
     given = _holders(text, claim)
     keys = {token.key for token in tokens_of(claim)}
@@ -169,11 +169,11 @@ def twin(claim: Parsed, text: Parsed) -> str | None:
     return None
 
 
-def exchanged(claim: Parsed, text: Parsed, times: int = 1) -> str | None:
-    """The claim with its two names in each other's places, where the text has each at least ``times`` times."""
+def _exchanged(claim: Parsed, text: Parsed) -> str | None:
+    """The claim with its two names in each other's places, where the text has each at least twice."""
     names = [each for each in _holders(claim, text) if each.sort == "name"]
     given = [each.keys for each in _holders(text, claim)]
-    if len(names) != 2 or min(given.count(each.keys) for each in names) < times:
+    if len(names) != 2 or min(given.count(each.keys) for each in names) < 2:
         return None
     words, (one, other) = claim.text, names
     first, second = words[one.start : one.end], words[other.start : other.end]

@@ -246,11 +246,11 @@ _DATE = re.compile(
     r"|\b(?P<decade>\d{3}0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[ -]century\b|['’](?P<short>\d\d)\b(?!s)",
 )
 _RATE = re.compile(
-    r"\b(?P<every>(?i:every|each)) (?:(?P<other>other|2nd) |(?P<count>\d+) )?(?P<unit>hour|day|week"
-    r"|fortnight|month|quarter|year|decade)s?\b"
+    r"\b(?P<every>(?i:every|each)) (?:(?P<other>other|2nd) |(?P<count>\d+) )?(?P<unit>(?<=\d )second|minute|hour"
+    r"|day|week|fortnight|month|quarter|year|decade)s?\b"
     r"|\b(?P<adverb>(?i:hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annually|annual"
     r"|biennial|biennially))\b"
-    r"|\b(?P<times>(?i:once|twice|thrice)|\d+ times) (?:(?:in )?(?:a|an|per|each|every)) (?P<per>hour|day"
+    r"|\b(?P<times>(?i:once|twice|thrice)|\d+ times) (?:(?:in )?(?:a|an|per|each|every)) (?P<per>second|minute|hour|day"
     r"|week|month|year|decade)\b",
 )
 _ADVERBS = {
@@ -495,7 +495,7 @@ def _rate(match: re.Match[str]) -> list[Quantity]:
     else:
         unit = _YEAR / 4 if match["unit"] == "quarter" else _TIME[match["unit"]]
         seconds = unit * (2 if match["other"] else int(match["count"] or 1))
-    return [_value("interval", seconds, unit=match.group())]
+    return [_value("interval", seconds, unit=match["unit"] if match["count"] else match.group())]
 
 
 def _weekday(match: re.Match[str]) -> list[Quantity]:

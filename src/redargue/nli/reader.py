@@ -36,11 +36,14 @@ from redargue.nli.aggregation import (
     source_scores,
     with_parts,
 )
-from redargue.nli.alignment import counts_something_else, lexical_coverage, parsed
+from redargue.nli.alignment import Parsed, counts_something_else, lexical_coverage, parsed
+from redargue.nli.binding import misplaced
 from redargue.nli.consistency import check_consistency, only_framed, only_planned
 from redargue.nli.edits import related
-from redargue.nli.facts import is_of_another, is_row, rows_of_others
+from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
+from redargue.nli.hearsay import asserted
 from redargue.nli.quantities import in_units_of
+from redargue.nli.roles import denies_opposite, restated, turned
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
 
@@ -351,8 +354,9 @@ class Reader:
             candidates += _candidates(passage, texts, nearest)
             near = [texts[i] for i in sorted(nearest)]
             read.append((passage, near))
-            if asserted := [text for text in near if not (only_framed(claim, text) or is_of_another(claim, text))]:
-                compared.append((passage.title, asserted))
+            own = [text for text in near if not (only_framed(claim, text) or is_of_another(claim, text))]
+            if told := [text for text in (asserted(claim, text) for text in own) if text]:
+                compared.append((passage.title, told))
             if comparison := _compared(claim, texts, passage):
                 comparisons.append(comparison)
         return Reading(
@@ -386,7 +390,8 @@ class Reader:
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
         pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
-        found = zip(near, model.read(pairs), model.relevance(pairs), strict=True)
+        told = [(own, asserted(claim, text) or text) for own, text in pairs]
+        found = zip(near, model.read(told), model.relevance(pairs), strict=True)
         judged = {i: _as_asserted(claim, candidates[i].text, said, relevance) for i, said, relevance in found}
         spans = []
         for i, candidate in enumerate(candidates):
@@ -431,9 +436,10 @@ def _numbers(text: str) -> frozenset[str]:
 def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:
     """The sentence that repeats the claim or contradicts it; of a claim of several sentences, also one of them."""
     texts = [text for text in texts if not is_of_another(claim, text)]
-    result = check_consistency(claim, texts, passage.title)
+    told = [asserted(claim, text) for text in texts]
+    result = check_consistency(claim, told, passage.title)
     if result.sentence is None and len(parts := sentences(claim)) > 1:
-        results = (check_consistency(part, texts, passage.title) for part in parts)
+        results = (check_consistency(part, told, passage.title) for part in parts)
         result = next((each for each in results if each.verdict == "contradicted"), result)
     if result.sentence is None or result.verdict not in ("supported", "contradicted"):
         return None
@@ -461,16 +467,26 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
 
     Nor does a text refute a claim by the number of something else, nor decide one about another numbered thing.
     """
-    framed = only_framed(claim, text)
-    if framed:  # it is about the claim, and decides nothing
+    told = asserted(claim, text)
+    framed, own, given = only_framed(claim, text), parsed(claim), parsed(told)
+    if framed or told != text:  # it is about the claim, and decides nothing
         relevance = min(relevance, RELEVANT)
-    if is_of_another(claim, text):
+    if not told or is_of_another(claim, text):
         judgement = _UNREAD
-    elif counts_something_else(parsed(claim), parsed(text)):
+    elif (
+        counts_something_else(own, given)
+        or rival_subject(claim, told)
+        or (judgement.refutes > judgement.supports and restated(own, given))
+    ):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
-    elif framed or only_planned(claim, text):
+    elif framed or only_planned(claim, text) or _says_otherwise(own, given):
         judgement = without_support(judgement)
     return judgement, relevance
+
+
+def _says_otherwise(claim: Parsed, text: Parsed) -> bool:
+    """Whether a text has the claim's words and does not say what the claim does."""
+    return turned(claim, text) or denies_opposite(claim, text) or misplaced(claim, text)
 
 
 def without_support(judgement: Entailment) -> Entailment:
@@ -479,8 +495,18 @@ def without_support(judgement: Entailment) -> Entailment:
 
 def _by_words(claim: str, compared: Sequence[tuple[str, Sequence[str]]]) -> SourceScore:
     """The highest probability of each side; ``compared`` has each passage's title and nearest sentences."""
-    judged = (lexical.judge(claim, title, texts) for title, texts in compared)
-    return reduce(max_score, (SourceScore(each.supports, each.refutes) for each in judged), NO_SIGNAL)
+    return reduce(max_score, (_by_words_of(claim, title, texts) for title, texts in compared), NO_SIGNAL)
+
+
+def _by_words_of(claim: str, title: str, texts: Sequence[str]) -> SourceScore:
+    supports, refutes, _ = lexical.judge(claim, title, texts)
+    own = parsed(claim)
+    saying = [text for text in texts if not _says_otherwise(own, parsed(text))]
+    if refutes > supports and any(restated(own, parsed(text)) for text in texts):
+        refutes = 0.0
+    elif len(saying) < len(texts):
+        supports = lexical.judge(claim, title, saying).supports if saying else 0.0
+    return SourceScore(supports, refutes)
 
 
 def encoded_texts(passage: Passage) -> tuple[str, ...]:

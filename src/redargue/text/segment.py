@@ -17,7 +17,7 @@ from redargue.caveats import Unchecked
 from redargue.claims import Claim, Frozen, readable
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.markup import contact_block, has_dateline, is_furniture, is_silent
+from redargue.nli.markup import contact_block, has_dateline, is_furniture, is_heading, is_silent
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.documents import sentence_spans
 
@@ -112,6 +112,7 @@ _OPEN_TABLE = re.compile(  # whose rows begin with no pipe
 )
 _CELL = re.compile(r"(?:^|(?<!\\)\|)(?P<words>(?:\\\||[^|\n])*)", re.MULTILINE)
 _LINE = re.compile(r"[^\n]+\n?")
+_BROKEN = 40  # characters: a shorter line was not broken to fit
 _CELLS_WORDS = 4  # of a cell that is a sentence of its own; shorter ones are read with their row
 
 
@@ -156,6 +157,8 @@ def _cuts(whole: str) -> Iterator[int]:
             yield from line.span()
         elif has_dateline(line[0]):
             yield line.start()
+        elif len(line[0]) < _BROKEN and is_heading(line[0]) and whole[line.end() : line.end() + 1].isupper():
+            yield line.end()
     for table in _OPEN_TABLE.finditer(whole):
         yield from table.span()
         yield from (table.start() + line.end() for line in re.finditer(r"\n", table[0]))

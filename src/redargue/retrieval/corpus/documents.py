@@ -163,11 +163,12 @@ def _is_after_ordinal(text: str, start: int) -> bool:
 
 
 # Where syntok sees no sentence begin: "… in December.1 The board …" and "… in 1998.[^2] It is …", behind the mark of a
-# footnote, and "… in Spain. 486 adults …", with a number.
+# footnote, "… by 5 %. The board …", behind a sign or "h", and "… in Spain. 486 adults …", with a number.
 _AFTER_MARK = re.compile(
     r"\b[^\W\d_]{4,}[.!?][\"”’)]?\d{1,2}\s+(?=[A-Z][a-z])"
     r"|\]\([^()\s]{1,2000}+\)[.!?][\"”’)]?\s+(?=[\"“(]?[A-Z\d])"  # a link of Markdown
     r"|[\w)%][.!?][\"”’)]?(?:\[\^?[\w -]{1,20}\]|[¹²³⁰⁴-⁹]+|【[^】\n]{1,40}】)+\s+(?=[\"“(]?[A-Z\d])"
+    r"|\d\s(?:[%‰°€$£¥]|°[CF]|h)\.[\"”’)]?\s+(?=[\"“(]?[A-ZÀ-Þ])"
 )
 _BEFORE_NUMBER = re.compile(
     r"(?:\b(?P<word>[^\W\d_]{3,})|\b(?:1\d|20)\d\d|[%)\]])[.!?][\"”’)]*\s+(?=\d[\d,]{2,}(?:\.\d+)?\s+[a-z])"

@@ -1,0 +1,214 @@
+"""Who does what to whom: whether a text relates two things as a claim does, or the other way round.
+
+The things may change places, and so may their roles: in a passive, and in a converse word ("lost to" beside "beat",
+"shorter than" beside "taller than"). Two such inversions say the same; one, or three, say the other way round. So do a
+negation and an opposite: "no one died" beside "all survived".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from redargue.nli.alignment import Parsed, align, are_opposites, compare_quantities
+from redargue.nli.grammar import NEGATORS, converses, is_past, stem, verb_like, word_set
+
+_END = re.compile(r"[.;:!?]\s|\n|,?\s(?:but|while|whereas|because|although|who|which|that|if)\b")
+_PASSIVE = re.compile(
+    r"\b(?:be|am|is|are|was|were|been|being|gets?|got)(?: (?:not|also|later|then|first|finally|\w+ly))*\s\Z"
+)
+_BY = re.compile(r"\s(?:\w+\s)?by\b")
+_LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
+_OF = re.compile(r"\s(?:\w+\s)?(?:of|to|for)\b")
+_COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,6}\sthan\b)")
+_LISTED = re.compile(r",|\band\b")
+_PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
+_BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
+_LONGEST = 3_000  # characters of a text that is compared: the time grows with the square of the length
+_QUANTIFIERS = frozenset(map(stem, "all every each no none nobody most some many few only half several".split()))
+_REACH = 5  # words that a negation may be before what it negates
+_NEGATION = re.compile(rf"\b(?:{'|'.join(NEGATORS)})\b|n['’]t\b", re.IGNORECASE)
+EITHER_WAY = frozenset(  # the sides of these may change places
+    map(
+        stem,
+        "meet marry border draw tie equal resemble match face play fight rival collide differ coincide touch join link"
+        " connect relate associate correlate separate share agree merge cooperate collaborate compete negotiate trade"
+        " adjoin neighbour neighbor intersect overlap cross alternate mix combine unite pair twin with near next like"
+        " versus different similar adjacent parallel identical equivalent opposite close".split(),
+    )
+)
+
+
+class _Relation(NamedTuple):
+    """A word that relates what a clause has before it to what it has after it.
+
+    Attributes:
+        word: its stem; of a comparison, the stems up to "than".
+        link: the preposition right after it.
+    """
+
+    word: tuple[str, ...]
+    before: frozenset[str]
+    after: frozenset[str]
+    passive: bool
+    link: str
+
+
+def turned(claim: Parsed, text: Parsed) -> bool:
+    """Whether the text relates two things of the claim the other way round."""
+    return _inversions(claim, text) in (1, 3)
+
+
+def denies_opposite(claim: Parsed, text: Parsed) -> bool:
+    """Whether the text denies the opposite of what the claim denies, as "no one died" beside "no one survived"."""
+    return (True, True) in _negated_opposites(claim, text)
+
+
+def restated(claim: Parsed, text: Parsed) -> bool:
+    """Whether the text says by two inversions what the claim says, and has no other value.
+
+    They may be a negation and an opposite: "no one died" beside "all survived".
+    """
+    if compare_quantities(claim, text).unequal:
+        return False
+    if _inversions(claim, text) == 2:
+        return _quantifiers(claim) == _quantifiers(text)
+    denies = _negated_opposites(claim, text) & {(True, False), (False, True)}
+    most = 2 if _quantifiers(claim) or _quantifiers(text) else 1  # "all patients" is "no one"
+    return bool(denies) and len(align(claim, text).missing) <= most
+
+
+def _quantifiers(text: Parsed) -> list[str]:
+    return sorted(_QUANTIFIERS.intersection(text.vocabulary))
+
+
+@lru_cache(maxsize=1024)
+def _negated_opposites(claim: Parsed, text: Parsed) -> frozenset[tuple[bool, bool]]:
+    """Whether each of two opposed words is negated, of those that only the claim and only the text has."""
+    if len(text.text) > _LONGEST:
+        return frozenset()
+    ours = [place for place, stemmed in enumerate(claim.stems) if stemmed not in text.vocabulary]
+    theirs = [place for place, stemmed in enumerate(text.stems) if stemmed not in claim.vocabulary]
+    return frozenset(
+        (_is_negated(claim, one), _is_negated(text, other))
+        for one in ours
+        for other in theirs
+        if are_opposites(claim.stems[one], text.stems[other])
+    )
+
+
+def _is_negated(text: Parsed, place: int) -> bool:
+    reach = text.text[text.words[max(0, place - _REACH)].start() : text.words[place].start()]
+    return _NEGATION.search(re.split(r"[,;:.]|\b(?:and|but|or)\b", reach)[-1]) is not None
+
+
+@lru_cache(maxsize=1024)
+def _inversions(claim: Parsed, text: Parsed) -> int | None:
+    """How many inversions separate the two; None where the text does not relate two things of the claim.
+
+    If it relates them in several places, the least even number: one place that says the same is enough.
+    """
+    pairs = [(one, other) for one in _relations(claim) for other in _relations(text)]
+    counts = [_counted(*pair) for pair in pairs if _comparable(*pair, text)]
+    return min((count for count in counts if count is not None), key=lambda count: (count % 2, count), default=None)
+
+
+def _comparable(ours: _Relation, theirs: _Relation, text: Parsed) -> bool:
+    """Not where a text has the word and its converse: "sold 30 trucks and bought 12"."""
+    return ours.word == theirs.word or ours.word[-1] == "than" or ours.word[0] not in text.vocabulary
+
+
+def _counted(ours: _Relation, theirs: _Relation) -> int | None:
+    """How many inversions separate two relations of the same things; None where they are not comparable."""
+    mine, others = ours.before - ours.after, ours.after - ours.before
+    if theirs.word[-1] == "than" and not theirs.before & (mine | others):  # "it is taller than …"
+        swapped, straight = mine & theirs.after, others & theirs.after
+    else:
+        swapped = (mine - theirs.before) & theirs.after and (others - theirs.after) & theirs.before
+        straight = mine & theirs.before and others & theirs.after
+    converse = _converse(ours, theirs)
+    if converse is None or not (swapped or straight):
+        return None
+    return bool(swapped) + (ours.passive != theirs.passive) + converse
+
+
+def _converse(ours: _Relation, theirs: _Relation) -> bool | None:
+    """Whether one word is the converse of the other; None where they may say something else."""
+    (one, *rest), (other, *others) = ours.word, theirs.word
+    if not (set(rest) <= set(others) or set(others) <= set(rest)):
+        return None
+    if one == other:
+        either = one in EITHER_WAY or ("with" in ours.link and not ours.passive)
+        active = ours.link if theirs.passive else theirs.link
+        same = not active if ours.passive != theirs.passive else ours.link == theirs.link
+        return False if same and not either else None
+    if other in converses(one) or (ours.word[-1] == theirs.word[-1] == "than" and are_opposites(one, other)):
+        return True
+    return False if converses(one) & converses(other) else None
+
+
+@lru_cache(maxsize=1024)
+def _relations(text: Parsed) -> tuple[_Relation, ...]:
+    if len(text.text) > _LONGEST:
+        return ()
+    ends = [*(match.start() + 1 for match in _END.finditer(text.text)), len(text.text)]
+    starts = [0, *ends[:-1]]
+    return tuple(found for start, end in zip(starts, ends, strict=True) for found in _in_clause(text, start, end))
+
+
+def _in_clause(text: Parsed, start: int, end: int) -> Iterator[_Relation]:
+    places = [place for place, word in enumerate(text.words) if start <= word.start() < end]
+    lower = [text.words[place].group().lower() for place in places]
+    if _NEGATION.search(text.text, start, end):
+        return
+    content = [place for place in text.content if place in places]
+    compared = _COMPARES.search(text.text, start, end)
+    placed = [place for place, word in zip(places, lower, strict=True) if word in _PLACED]
+    if compared:
+        chosen = [place for place in places if text.words[place].start() == compared.start()]
+    else:
+        chosen = placed or [place for place in content if _relates(text, place)]
+    for place in chosen:
+        yield _relation(text, place, content, end)
+
+
+def _relates(text: Parsed, place: int) -> bool:
+    word = text.words[place]
+    if word.group()[0].isupper() or word.group().endswith("ing"):
+        return False
+    led = text.words[place - 1].group().lower() if place else ""
+    noun = led not in _BEFORE_NOUNS or _OF.match(text.text, word.end())
+    return _is_verb(text, place) or bool(noun and converses(text.stems[place]))
+
+
+def _is_verb(text: Parsed, place: int) -> bool:
+    word, led = text.words[place].group(), text.words[place - 1].group().lower() if place else ""
+    return (verb_like(word) or is_past(word)) and led not in _BEFORE_NOUNS
+
+
+def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relation:
+    word = text.words[place]
+    last = place
+    if compares := _COMPARES.match(text.text, word.start(), end):
+        last = next(at for at in range(place, len(text.words)) if text.words[at].group().lower() == "than")
+    plain = not compares and _is_verb(text, place)
+    led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
+    passive = plain and bool(led or _BY.match(text.text, word.end(), end))
+    if passive and (listed := _LISTED.search(text.text, word.end(), end)):  # "by A and sold to B"
+        end = listed.start()
+    before = {text.stems[at] for at in content if at < place}
+    after = {text.stems[at] for at in content if at > last and text.words[at].start() < end}
+    if place and re.search(r"['’]s?\Z", text.words[place - 1].group()):  # "Jan's nephew"
+        owner = text.stems[place - 1]
+        before, after = before - {owner}, after | {owner}
+    link = _LINK.match(text.text, word.end(), end)
+    between = (text.stems[at] for at in content if place < at < last)
+    return _Relation(
+        (text.stems[place], *between, *(["than"] if compares else [])),
+        frozenset(before),
+        frozenset(after),
+        passive,
+        link.group().strip() if link else "",
+    )

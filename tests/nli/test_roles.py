@@ -1,0 +1,108 @@
+"""A text that relates two things the other way round supports no claim, and one that inverts twice refutes none."""
+
+from __future__ import annotations
+
+import pytest
+
+from redargue.claims import FEVER, Meaning
+from redargue.evidence import Passage
+from redargue.nli.alignment import parsed
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.consistency import check_consistency
+from redargue.nli.roles import denies_opposite, restated, turned
+
+TURNED = [
+    ("Redwick lost to Stanmoor.", "Redwick beat Stanmoor 2-1 on Saturday."),
+    ("Redwick was beaten by Stanmoor.", "Redwick beat Stanmoor 2-1 on Saturday."),
+    ("Morvik bought Halden.", "Morvik was bought by Halden in 2019."),
+    ("Birgit is taller than Anna.", "Anna is taller than Birgit."),
+    ("Anders Holk was a pupil of Marta Veil.", "Anders Holk was the teacher of Marta Veil."),
+    ("Norrland is the parent company of Lindqvist.", "Norrland is a subsidiary of Lindqvist."),
+    ("The library opened before the museum.", "The museum opened before the library."),
+    ("Torvia exports grain to Selmark.", "Torvia imports grain from Selmark."),
+    ("Peter is Emil's nephew.", "Peter is Emil's uncle."),
+    ("Tom gave Anna the keys.", "Tom got the keys from Anna."),
+    ("Owners were more in favour of the park than renters.", "Renters were more in favour than owners."),
+]
+RESTATED = [
+    ("Stanmoor lost to Redwick.", "Redwick beat Stanmoor 2-1 on Saturday."),
+    ("Birgit is shorter than Anna.", "Anna is taller than Birgit."),
+    ("The library opened before the museum.", "The museum opened after the library."),
+    ("Marlin sold boats to Kestrel.", "Kestrel bought its boats from Marlin."),
+    ("Norrland is a subsidiary of Lindqvist.", "Lindqvist is the parent company of Norrland."),
+    ("Ice is turned into water by heat.", "Heat turns ice into water."),
+    ("Coffee has more caffeine than tea.", "It contains less caffeine than coffee."),
+    ("All patients survived.", "None of the patients died."),
+    ("The path is safe.", "The path is not dangerous."),
+    ("No exit was closed.", "Every exit was open."),
+]
+NEITHER = [
+    ("Redwick lost to Stanmoor.", "Redwick beat Brandt and lost to Stanmoor."),
+    ("The firm bought 12 trucks.", "The firm sold 30 trucks and bought 12."),
+    ("The museum found the fossil.", "The fossil was found by a farmer and later bought by a museum."),
+    ("The judge has to state written reasons for a fine.", "A fine must be explained in writing by the judge."),
+    ("Sixty flights were diverted to Vaal.", "214 flights have been cancelled, and 60 more diverted to Vaal."),
+    ("Kai taught Per.", "Ulla taught Kai, and Kai taught Per."),
+    ("The museum opened after the library.", "The library opened in 1990, the museum in 1995."),
+    ("The capital of Torvia is Selm.", "Selm is the capital of Torvia."),
+    ("In summer the bees produce honey.", "Bees produce honey in summer."),
+    ("Stress increases with noise.", "Noise increases stress."),
+    ("Olm differs from Lisse.", "Lisse differs from Olm in size."),
+    ("Redwick drew with Stanmoor.", "Stanmoor drew with Redwick."),
+    ("Anna married Bert.", "Bert married Anna in 1990."),
+    ("Redwick was beaten by Stanmoor.", "Redwick did not beat Stanmoor."),
+    ("Vessby has more shops than Torrum.", "Vessby has fewer inhabitants but more shops than Torrum."),
+    ("The water is warm.", "The water is fresh and not salty."),
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "denies"),
+    [
+        ("No one survived.", "No one died.", True),
+        ("The gate is never open.", "The gate is never closed.", True),
+        ("The shop is open.", "The shop is closed.", False),
+        ("The water is warm.", "The water is cold and not clean.", False),
+    ],
+)
+def test_the_opposite_of_what_is_denied_is_not_denied(claim: str, text: str, *, denies: bool) -> None:
+    assert denies_opposite(parsed(claim), parsed(text)) is denies
+    assert not restated(parsed(claim), parsed(text))
+
+
+@pytest.mark.parametrize(("claim", "text"), TURNED)
+def test_a_text_that_relates_two_things_the_other_way_round_is_turned(claim: str, text: str) -> None:
+    assert turned(parsed(claim), parsed(text))
+    assert not restated(parsed(claim), parsed(text))
+    assert check_consistency(claim, [text]).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(("claim", "text"), RESTATED)
+def test_two_inversions_say_the_same(claim: str, text: str) -> None:
+    assert restated(parsed(claim), parsed(text))
+    assert not turned(parsed(claim), parsed(text))
+
+
+@pytest.mark.parametrize(("claim", "text"), NEITHER)
+def test_other_orders_of_words_turn_nothing_round(claim: str, text: str) -> None:
+    assert not turned(parsed(claim), parsed(text))
+    assert not restated(parsed(claim), parsed(text))
+    assert check_consistency(claim, [text]).verdict != "contradicted"
+
+
+def test_another_value_is_not_a_restatement() -> None:
+    assert not restated(parsed("Morvik was bought by Halden in 2015."), parsed("Halden bought Morvik in 2019."))
+
+
+def test_the_reader_takes_neither_side_by_the_order_of_words_alone() -> None:
+    reader = EmbeddedBackend(threads=1, careful=False).reader
+    for cases, wrong in ((TURNED, Meaning.SUPPORTED), (RESTATED, Meaning.REFUTED)):
+        for claim, text in cases:
+            label = reader.read(claim, (Passage(text=text),)).label(FEVER)
+            assert FEVER.meaning(label or "") is not wrong, claim
+
+
+def test_another_sentence_that_is_turned_takes_no_support_away() -> None:
+    passage = Passage(text="Redwick beat Stanmoor in March. In May, Redwick lost to Stanmoor by two goals.")
+    reading = EmbeddedBackend(threads=1, careful=False).reader.read("Redwick lost to Stanmoor in May.", (passage,))
+    assert FEVER.meaning(reading.label(FEVER) or "") is Meaning.SUPPORTED
