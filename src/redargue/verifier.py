@@ -20,8 +20,7 @@ from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.files import Closable
 from redargue.memory import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod
-from redargue.methods.recalled import read_again
-from redargue.methods.verdict_parts import deciding, limited, not_checked, without_unread
+from redargue.methods.verdict_parts import deciding, limited, not_checked, read_again, without_unread
 from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of

@@ -8,8 +8,7 @@ from redargue.claims import FEVER, Meaning
 from redargue.evidence import Passage
 from redargue.framing import calls_itself_false, framed
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.consistency import only_planned
-from redargue.nli.hearsay import asserted
+from redargue.nli.consistency import asserted_text, only_planned
 
 LEFT_OPEN = [
     ("Lisse stays open.", "There is talk that Lisse is going to be closed."),
@@ -43,13 +42,13 @@ ASSERTED = [
 
 @pytest.mark.parametrize(("claim", "text"), LEFT_OPEN)
 def test_what_a_text_leaves_open_is_not_read(claim: str, text: str) -> None:
-    assert asserted(claim, text) == ""
-    assert asserted(claim, f"The town has a harbour. {text}").strip() == "The town has a harbour."
+    assert asserted_text(claim, text) == ""
+    assert asserted_text(claim, f"The town has a harbour. {text}").strip() == "The town has a harbour."
 
 
 @pytest.mark.parametrize(("claim", "text"), ASSERTED)
 def test_what_a_text_asserts_is_read_whole(claim: str, text: str) -> None:
-    assert asserted(claim, text) == text
+    assert asserted_text(claim, text) == text
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,7 @@ from redargue.methods.made_up_agents import (
     MadeUpMemory,
     MadeUpTool,
 )
-from redargue.methods.recalled import read_again
-from redargue.methods.verdict_parts import deciding
+from redargue.methods.verdict_parts import deciding, read_again
 from redargue.retrieval.tools import Action, Search, tools
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Out, Task

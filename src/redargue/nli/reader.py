@@ -38,10 +38,9 @@ from redargue.nli.aggregation import (
 )
 from redargue.nli.alignment import Parsed, counts_something_else, lexical_coverage, parsed
 from redargue.nli.binding import misplaced
-from redargue.nli.consistency import check_consistency, only_framed, only_planned
+from redargue.nli.consistency import asserted_text, check_consistency, only_framed, only_planned
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
-from redargue.nli.hearsay import asserted
 from redargue.nli.quantities import in_units_of
 from redargue.nli.roles import denies_opposite, restated, turned
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
@@ -355,7 +354,7 @@ class Reader:
             near = [texts[i] for i in sorted(nearest)]
             read.append((passage, near))
             own = [text for text in near if not (only_framed(claim, text) or is_of_another(claim, text))]
-            if told := [text for text in (asserted(claim, text) for text in own) if text]:
+            if told := [text for text in (asserted_text(claim, text) for text in own) if text]:
                 compared.append((passage.title, told))
             if comparison := _compared(claim, texts, passage):
                 comparisons.append(comparison)
@@ -390,7 +389,7 @@ class Reader:
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
         pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
-        told = [(own, asserted(claim, text) or text) for own, text in pairs]
+        told = [(own, asserted_text(claim, text) or text) for own, text in pairs]
         found = zip(near, model.read(told), model.relevance(pairs), strict=True)
         judged = {i: _as_asserted(claim, candidates[i].text, said, relevance) for i, said, relevance in found}
         spans = []
@@ -436,7 +435,7 @@ def _numbers(text: str) -> frozenset[str]:
 def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:
     """The sentence that repeats the claim or contradicts it; of a claim of several sentences, also one of them."""
     texts = [text for text in texts if not is_of_another(claim, text)]
-    told = [asserted(claim, text) for text in texts]
+    told = [asserted_text(claim, text) for text in texts]
     result = check_consistency(claim, told, passage.title)
     if result.sentence is None and len(parts := sentences(claim)) > 1:
         results = (check_consistency(part, told, passage.title) for part in parts)
@@ -467,7 +466,7 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
 
     Nor does a text refute a claim by the number of something else, nor decide one about another numbered thing.
     """
-    told = asserted(claim, text)
+    told = asserted_text(claim, text)
     framed, own, given = only_framed(claim, text), parsed(claim), parsed(told)
     if framed or told != text:  # it is about the claim, and decides nothing
         relevance = min(relevance, RELEVANT)
