@@ -27,6 +27,7 @@ TURNED = [
 RESTATED = [
     ("Stanmoor lost to Redwick.", "Redwick beat Stanmoor 2-1 on Saturday."),
     ("Birgit is shorter than Anna.", "Anna is taller than Birgit."),
+    ("The tower is shorter than the church.", "The church is taller than the tower."),
     ("The library opened before the museum.", "The museum opened after the library."),
     ("Marlin sold boats to Kestrel.", "Kestrel bought its boats from Marlin."),
     ("Norrland is a subsidiary of Lindqvist.", "Lindqvist is the parent company of Norrland."),
@@ -53,6 +54,7 @@ NEITHER = [
     ("Redwick was beaten by Stanmoor.", "Redwick did not beat Stanmoor."),
     ("Vessby has more shops than Torrum.", "Vessby has fewer inhabitants but more shops than Torrum."),
     ("The water is warm.", "The water is fresh and not salty."),
+    ("Marta visited Jonas.", "Jonas visited Marta in spring and Marta visited Jonas in autumn."),
 ]
 
 

@@ -421,16 +421,13 @@ _MOVABLE = word_set(  # an adverbial may stand first or last
 
 def swapped_roles(claim: Parsed, sentence: Parsed) -> Difference | None:
     """Two parts that have changed places around the same words: "A beat B" and "B beat A"."""
-    if _clauses(claim) <= _clauses(sentence):
-        return None
     ours, theirs = tokens(claim), tokens(sentence)
-    keys = [token.key for token in ours]
-    for start in range(len(theirs) - len(ours) + 1):
-        window = theirs[start : start + len(ours)]
-        others = [token.key for token in window]
-        if others != keys and sorted(others) == sorted(keys):
-            return _swap(ours, window)
-    return None
+    windows = [theirs[start : start + len(ours)] for start in range(len(theirs) - len(ours) + 1)]
+    keys, others = [token.key for token in ours], [[token.key for token in window] for window in windows]
+    if keys in others or _clauses(claim) <= _clauses(sentence):  # "B beat A in spring and A beat B in autumn"
+        return None
+    swapped = (window for window, other in zip(windows, others, strict=True) if sorted(other) == sorted(keys))
+    return next((_swap(ours, window) for window in swapped), None)
 
 
 def _turned(alignment: Alignment) -> Difference | None:

@@ -22,7 +22,11 @@ _PASSIVE = re.compile(
 _BY = re.compile(r"\s(?:\w+\s)?by\b")
 _LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
 _OF = re.compile(r"\s(?:\w+\s)?(?:of|to|for)\b")
-_COMPARES = re.compile(r"(?:more|less|fewer|[a-z]{3,}er)\b(?=(?:\s\w+){0,6}\sthan\b)")
+_COMPARISONS = (  # the surest first: "the tower is shorter than", "the water is more bitter than"
+    re.compile(r"\b[a-z]{3,}er(?=\sthan\b)"),
+    re.compile(r"\b(?:more|less|fewer)\b(?=(?:\s\w+){0,6}\sthan\b)"),
+    re.compile(r"\b[a-z]{3,}er\b(?=(?:\s\w+){1,6}\sthan\b)"),
+)
 _LISTED = re.compile(r",|\band\b")
 _PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
 _BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
@@ -164,7 +168,7 @@ def _in_clause(text: Parsed, start: int, end: int) -> Iterator[_Relation]:
     if _NEGATION.search(text.text, start, end):
         return
     content = [place for place in text.content if place in places]
-    compared = _COMPARES.search(text.text, start, end)
+    compared = next((found for each in _COMPARISONS if (found := each.search(text.text, start, end))), None)
     placed = [place for place, word in zip(places, lower, strict=True) if word in _PLACED]
     if compared:
         chosen = [place for place in places if text.words[place].start() == compared.start()]
@@ -191,7 +195,7 @@ def _is_verb(text: Parsed, place: int) -> bool:
 def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relation:
     word = text.words[place]
     last = place
-    if compares := _COMPARES.match(text.text, word.start(), end):
+    if compares := any(each.match(text.text, word.start(), end) for each in _COMPARISONS):
         last = next(at for at in range(place, len(text.words)) if text.words[at].group().lower() == "than")
     plain = not compares and _is_verb(text, place)
     led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
