@@ -89,6 +89,12 @@ def test_a_short_line_without_a_verb_is_not_read_with_the_sentence_below() -> No
     assert found == lines
 
 
+def test_an_embedded_image_is_no_part_of_the_sentences_beside_it() -> None:
+    image = f"![plan](data:image/png;base64,{'iVBORw0KGgo/+' * 3000})"
+    said = ("The tower is 330 metres tall.", image, "It opened in 1889.")
+    assert tuple(sentence.text.strip() for sentence in sentences_of(" ".join(said))) == said
+
+
 def test_the_mark_of_a_footnote_is_no_part_of_what_it_says() -> None:
     text = "The bridge is open.[^1]\n\n[^1]: A further payment depends on the weather.\n[^b]: It was paid in May."
     found = [each.text for each in sentences_of(text)]

@@ -32,6 +32,7 @@ _LABELLED = re.compile(  # a caption's label
     r"\s*(?:\d+[a-z]?)?(?:\.\d+)*\s*[:.–—-]\s*(?=\S)",
     re.IGNORECASE,
 )
+EMBEDDED_IMAGE = r"(?P<image>!\[[^\[\]\n]{0,1000}\])\(<?data:[^()\s]*\)"  # in Markdown: its address is the image itself
 _IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)(?:\]\((?P<to>[^()]*)\)?|\]\[[^\[\]]*\]|\]|\Z)")
 _TARGET = re.compile(r"\]\(\s*[^\s()\"']*(?:\([^\s()]*\)[^\s()\"']*)*(?:\s+(?P<title>[\"'(][^)]{0,2000}))?(?:\)|\Z)")
 _ENDED = "\0"  # where the words of a link end; a text has no such character

@@ -17,7 +17,7 @@ from redargue.caveats import Unchecked
 from redargue.claims import Claim, Frozen, readable
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.markup import contact_block, has_dateline, is_furniture, is_heading, is_silent
+from redargue.nli.markup import EMBEDDED_IMAGE, contact_block, has_dateline, is_furniture, is_heading, is_silent
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.documents import sentence_spans
 
@@ -97,12 +97,13 @@ class Sentence(Frozen):
 _MARKER = r"[ \t]*(?:[-*+•·–]|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|\[\^[\w-]{1,20}\]:)[ \t]+"
 _BREAKS = re.compile(rf"\n[ \t\r]*(?=\n)|\n(?={_MARKER}\S)|\n(?=[ \t]*#)|(?<=\n)([ \t]*#[^\n]*)\n|\A([ \t]*#[^\n]*)\n")
 _ITEM_START = re.compile(_MARKER)
-_BLOCKS = re.compile(  # lines that are not running text, tags of blocks, and images whose text has three words or more
+_BLOCKS = re.compile(  # lines that are not running text, tags of blocks, images that are embedded or have a text
     r"^[ \t>]*(?:\*\*[^*\n]+\*\*|__[^_\n]+__)[ \t]*:?[ \t\r]*$|^[ \t>]*\|[^\n]*$|^[ \t]*(?:`{3}|~{3})[^\n]*$"
     r"|^[ \t]*\[[^\[\]\n]+\]:[ \t][^\n]*$|^[ \t]*:[ \t][^\n]*$"
     r"|(?:</|(?<![\w,;`] )(?<!`)<)(?:blockquote|br|caption|dd|details|div|dl|dt|figcaption|figure|h[1-6r]|img|li|ol|p"
     r"|pre|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]*>"
-    r"|!\[(?=[^\s\]]{1,60}\s{1,9}[^\s\]]{1,60}\s{1,9}[^\s\]])[^\[\]\n]*(?:\](?:\([^()\n]*\))?)?",
+    r"|!\[(?=[^\s\]]{1,60}\s{1,9}[^\s\]]{1,60}\s{1,9}[^\s\]])[^\[\]\n]*(?:\](?:\([^()\n]*\))?)?"
+    rf"|{EMBEDDED_IMAGE}",
     re.IGNORECASE | re.MULTILINE,
 )
 _UNDERLINE = re.compile(r"^[ \t]*(?:=+|-{2,}|[*_]{3,})[ \t\r]*\n", re.MULTILINE)  # of a heading, or a rule

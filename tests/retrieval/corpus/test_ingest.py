@@ -195,6 +195,12 @@ def test_what_a_page_strikes_out_is_not_read(tmp_path: Path) -> None:
     assert one(write(tmp_path / "a.md", text)).text == kept
 
 
+def test_an_image_embedded_in_markdown_is_read_as_its_text(tmp_path: Path) -> None:
+    image = "data:image/png;base64," + "iVBORw0KGgo/+" * 3000
+    text = f"It is 330 m. ![plan]({image}) It opened in 1889.\n\n![][image1]\n\n[image1]: <{image}>\n"
+    assert one(write(tmp_path / "a.md", text)).text == "It is 330 m. ![plan] It opened in 1889.\n\n![][image1]\n\n\n"
+
+
 def test_a_note_across_a_table_leaves_its_cells_their_names(tmp_path: Path) -> None:
     head = "<tr><th colspan=3>Key figures</th></tr><tr><th></th><th>2023</th><th>2024</th></tr>"
     rows = "<tr><th>Revenue</th><td>1,204</td><td>1,377</td></tr><tr><td colspan=3>in NOK million</td></tr>"

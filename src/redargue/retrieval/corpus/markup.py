@@ -13,7 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.markup import is_heading
+from redargue.nli.markup import EMBEDDED_IMAGE, is_heading
 from redargue.quotes import STRUCK
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
@@ -74,6 +74,7 @@ def _is_fence(line: str) -> bool:
     return line.lstrip().startswith(("```", "~~~"))
 
 
+_LEFT_OUT = re.compile(rf"{STRUCK.pattern}|{EMBEDDED_IMAGE}|^ {{0,3}}\[[^\[\]]+\]: *<?data:.*")
 _MARKER = re.compile(r"\s*(?:[-*+>]|\d+[.)])?\s*")
 
 
@@ -83,8 +84,8 @@ def _with_named_cells(lines: list[str]) -> Iterator[str]:
     fenced = False
     for place, line in enumerate(lines):
         fenced ^= _is_fence(line)
-        if not fenced and STRUCK.search(line):
-            line = STRUCK.sub("", line)
+        if not fenced and _LEFT_OUT.search(line):
+            line = _LEFT_OUT.sub(r"\g<image>", line)
             line = "" if _MARKER.fullmatch(line) else line
         following = lines[place + 1] if place + 1 < len(lines) else ""
         if fenced or "|" not in line:
