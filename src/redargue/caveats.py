@@ -63,6 +63,7 @@ class UncheckedReason(StrEnum):
     # a heading, a cell, a caption or a line without a verb that may state something
     FRAGMENT = "fragment"
     TABLE = "table"
+    TOO_LONG = "too_long"  # the sentence has more characters than a claim may have
     NO_LINK = "no_link"  # only claims with a link are checked
     NO_CONTEXT = "no_context"  # an answer without a document to check it against
 

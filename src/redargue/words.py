@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from redargue.caveats import Caveat, CaveatKind, ClaimPart, Difference, Leaning, Noted, Unchecked, UncheckedReason
-from redargue.claims import Meaning
+from redargue.claims import MAX_CLAIM, Meaning
 from redargue.evidence import Gap, GapKind, Omission, UnreadFile
 from redargue.sanitize import counted, printable
 
@@ -54,6 +54,7 @@ _REASONS = {
     UncheckedReason.LEFT_OUT: "the model extracted no claim",
     UncheckedReason.FRAGMENT: "a fragment that may state something",
     UncheckedReason.TABLE: "the embedded models read no tables",
+    UncheckedReason.TOO_LONG: f"longer than {MAX_CLAIM:,} characters",
     UncheckedReason.NO_LINK: "cites no page",
     UncheckedReason.NO_CONTEXT: "there is no document to check it against",
 }

@@ -12,7 +12,8 @@ import pytest
 
 from redargue import replay
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import FREE_TEXT, TWO
+from redargue.caveats import UncheckedReason
+from redargue.claims import FREE_TEXT
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
 from redargue.events import CallFinished, canonical
 from redargue.evidence import Passage
@@ -378,6 +379,14 @@ async def test_a_claim_of_a_summary_is_read_beside_all_its_nearest_sentences() -
     assert [quote.text for quote in report.claims[0].verdict.quotes] == [summary]
 
 
+async def test_a_sentence_that_is_too_long_is_unchecked_and_the_others_are_checked() -> None:
+    long = "The bridge was built in 1871 " + "and repaired in 1872 " * 1_000 + "again."
+    said = "The bridge at Orvell was opened in 1889."
+    report = await ground(f"{said} {long}", contexts=[said], method="single-reader")
+    assert [(claim.verdict.claim.text, claim.verdict.label) for claim in report.claims] == [(said, "SUPPORTS")]
+    assert report.not_checked == {UncheckedReason.TOO_LONG: 1}
+
+
 async def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(UsageError, match="do not say whether a claim is supported"):
         await verify_text(TEXT, labels=FREE_TEXT, **options(scripted({})))
@@ -385,5 +394,3 @@ async def test_what_does_not_go_together_is_refused() -> None:
         await verify_text(TEXT, kind="summary", **options(scripted({})))
     with pytest.raises(UsageError, match="this text cannot be checked"):
         await verify_text("…", **options(scripted({})))
-    with pytest.raises(UsageError, match="the claim at characters 0 to"):
-        await verify_text("The bridge was built in 1871 " + "and repaired in 1872 " * 1_000 + "again.", labels=TWO)

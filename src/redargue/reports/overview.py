@@ -150,7 +150,7 @@ def risk_rows(
     rows = [_row(at, verdict, quotes[at], names, page) for at, (verdict, page) in claims.items()]
     for sentence in unread:
         if sentence.why.may_state:
-            stated = " ".join(readable_text(text[sentence.start : sentence.end]).split())
+            stated = shortened_cell(" ".join(readable_text(text[sentence.start : sentence.end]).split()))
             rows.append(RiskRow(Risk.UNCHECKED, 0, stated, notes=(words.unchecked(sentence.why),)))
     order = list(Risk)
     return tuple(sorted(rows, key=lambda row: (order.index(row.risk), row.leaning is not Meaning.REFUTED)))

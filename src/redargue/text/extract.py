@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from redargue.caveats import Unchecked, UncheckedReason
-from redargue.claims import Frozen
+from redargue.claims import MAX_CLAIM, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.nli import claim_filter
@@ -167,6 +167,8 @@ _ONE_CELL = re.compile(r"[\s>]*\|[^|\n]*\|?\s*\Z")
 
 
 def _unread(sentence: Sentence, run: Run) -> Unchecked | None:
+    if len(sentence.text) > MAX_CLAIM:
+        return Unchecked(reason=UncheckedReason.TOO_LONG)
     if not _is_embedded(run):
         return None
     if _TABLE_ROW.match(sentence.text) and not _is_readable(sentence.text):
