@@ -36,7 +36,8 @@ def checked(
     capfd: pytest.CaptureFixture[str], *options: str, method: str = "tool-mad"
 ) -> tuple[int, dict[str, Any], str]:
     """The exit code, the first verdict and what stood on stderr."""
-    code = run(["check", CLAIM, "--store", "starter", "--json", "-q", "--method", method, *options])
+    chosen = ["--method", method] if method else []
+    code = run(["check", CLAIM, "--store", "starter", "--json", "-q", *chosen, *options])
     out, err = capfd.readouterr()
     return code, json.loads(out)["verdicts"][0] if out else {}, err
 
