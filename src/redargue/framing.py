@@ -224,7 +224,7 @@ _THEY_ERR = re.compile(
 )
 
 _TAKEN_BACK = re.compile(  # "The lake is deep," he said, but that is wrong.
-    rf"\b{_SPEAKS}\b[^.!?]*,? (?:but|yet|and|though|although) (?:that|this|it|he|she) {_IS} {_ADVERBS}{_FALSE}[.!]*\Z"
+    rf",? (?:but|yet|and|though|although) (?:that|this|it|he|she) {_IS} {_ADVERBS}{_FALSE}[.!]*\Z"
 )
 
 _NOT_TRUE = re.compile(  # leads in a list: "None of the following statements is true:"
@@ -257,7 +257,8 @@ def framed(before: str, quoted: str, after: str) -> bool:
 def calls_itself_false(quoted: str) -> bool:
     """Whether a quotation begins or ends with words that call the rest false, as in "Myth: …": it shows no claim."""
     plain = _plain(quoted)
-    if _TAKEN_BACK.search(plain):
+    taken_back = _TAKEN_BACK.search(plain)
+    if taken_back and re.search(rf"\b{_SPEAKS}\b", re.split(r"[.!?]", plain[: taken_back.start()])[-1]):
         return True
     lead, source = _OWN_LEAD.match(plain), _OWN_SOURCE.match(plain)
     before = lead.group() if lead and lead.end() < len(plain) else ""

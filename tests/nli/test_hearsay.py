@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from redargue.claims import FEVER, Meaning
@@ -86,8 +88,16 @@ def test_what_would_have_happened_or_is_proposed_was_not_done(claim: str, text: 
 def test_a_quotation_that_is_taken_back_or_whose_speaker_errs_shows_no_claim() -> None:
     assert calls_itself_false('"The vaccine contains mercury," the leaflet said, but that is wrong.')
     assert not calls_itself_false("The company reported figures, but they were wrong.")
+    assert not calls_itself_false("Berg said it was deep. It is old, but that is wrong.")
     assert framed("", 'Berg wrote: "Olm is the largest town in the region."', " He is mistaken.")
     assert not framed("", "The exam was difficult.", " He was wrong about two questions.")
+
+
+def test_what_is_taken_back_is_found_in_little_time() -> None:
+    began = time.process_time()
+    assert not calls_itself_false("he said " * 12_500)
+    assert not calls_itself_false("said, but that is " * 5_500)
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(

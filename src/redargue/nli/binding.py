@@ -144,7 +144,9 @@ def _compared(
     claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Fact, list[Fact], list[Fact]]]:
     """Each value of the claim with the sentence's facts of the same value and of others, where it has both."""
-    if _LISTED.search(sentence.text) or not (all_stated := _stated(claim)):
+    if max(len(claim.text), len(sentence.text)) > _LONGEST_TEXT or _LISTED.search(sentence.text):
+        return
+    if not (all_stated := _stated(claim)):
         return
     given_keys = known.union(token.key for token in tokens_of(sentence))
     if any(token.sort == "name" and not _has(given_keys, token.key) for token in tokens_of(claim)):
@@ -165,7 +167,7 @@ def misplaced(claim: Parsed, sentence: Parsed) -> bool:
     That is a verb, as of "closes at 8" beside "opens at 8 and closes at 9", or an exception, as of "8 on Sundays"
     beside "at 8, on Sundays at 10". Nothing is contradicted, as the verb beside the claim's value may mean the same.
     """
-    return any(
+    return not _are_long(claim, sentence) and any(
         all(_has_other_verb(stated.keys, fact, other) or _excepted(stated.keys, fact, other) for fact in same)
         for stated, same, others in _compared(claim, sentence)
         for other in others
@@ -189,12 +191,13 @@ def _excepted(mine: frozenset[str], fact: Fact, other: Fact) -> bool:
     return any(_has(mine, token.key) and not _has(fact.keys, token.key) for token in other.own if not token.verb)
 
 
+def _are_long(*texts: Parsed) -> bool:
+    return any(len(text.text) > _LONGEST_TEXT or len(text.quantities) > _MOST_VALUES for text in texts)
+
+
 def _exchanged(claim: Parsed, sentence: Parsed) -> Binding | None:
     """Two values that the sentence gives to the claim's two things the other way round: "3 in tunnel, 1 on land"."""
-    texts = (claim, sentence)
-    if any(len(text.text) > _LONGEST_TEXT or len(text.quantities) > _MOST_VALUES for text in texts):
-        return None
-    if any(_DENIES.search(text.text) for text in texts):
+    if _are_long(claim, sentence) or any(_DENIES.search(text.text) for text in (claim, sentence)):
         return None
     for pair in combinations(values_of(claim, parts_of(claim)), 2):
         if related(*pair) != "unequal":

@@ -354,8 +354,8 @@ class Reader:
             near = [texts[i] for i in sorted(nearest)]
             read.append((passage, near))
             own = [text for text in near if not (only_framed(claim, text) or is_of_another(claim, text))]
-            if told := [text for text in (asserted_text(claim, text) for text in own) if text]:
-                compared.append((passage.title, told))
+            if asserted := [text for text in (asserted_text(claim, text) for text in own) if text]:
+                compared.append((passage.title, asserted))
             if comparison := _compared(claim, texts, passage):
                 comparisons.append(comparison)
         return Reading(
@@ -389,8 +389,8 @@ class Reader:
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
         pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
-        told = [(own, asserted_text(claim, text) or text) for own, text in pairs]
-        found = zip(near, model.read(told), model.relevance(pairs), strict=True)
+        asserted = [(own, asserted_text(claim, text) or text) for own, text in pairs]
+        found = zip(near, model.read(asserted), model.relevance(pairs), strict=True)
         judged = {i: _as_asserted(claim, candidates[i].text, said, relevance) for i, said, relevance in found}
         spans = []
         for i, candidate in enumerate(candidates):
@@ -435,10 +435,10 @@ def _numbers(text: str) -> frozenset[str]:
 def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:
     """The sentence that repeats the claim or contradicts it; of a claim of several sentences, also one of them."""
     texts = [text for text in texts if not is_of_another(claim, text)]
-    told = [asserted_text(claim, text) for text in texts]
-    result = check_consistency(claim, told, passage.title)
+    asserted = [asserted_text(claim, text) for text in texts]
+    result = check_consistency(claim, asserted, passage.title)
     if result.sentence is None and len(parts := sentences(claim)) > 1:
-        results = (check_consistency(part, told, passage.title) for part in parts)
+        results = (check_consistency(part, asserted, passage.title) for part in parts)
         result = next((each for each in results if each.verdict == "contradicted"), result)
     if result.sentence is None or result.verdict not in ("supported", "contradicted"):
         return None
@@ -466,15 +466,15 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
 
     Nor does a text refute a claim by the number of something else, nor decide one about another numbered thing.
     """
-    told = asserted_text(claim, text)
-    framed, own, given = only_framed(claim, text), parsed(claim), parsed(told)
-    if framed or told != text:  # it is about the claim, and decides nothing
+    asserted = asserted_text(claim, text)
+    framed, own, given = only_framed(claim, text), parsed(claim), parsed(asserted)
+    if framed or asserted != text:  # it is about the claim, and decides nothing
         relevance = min(relevance, RELEVANT)
-    if not told or is_of_another(claim, text):
+    if not asserted or is_of_another(claim, text):
         judgement = _UNREAD
     elif (
         counts_something_else(own, given)
-        or rival_subject(claim, told)
+        or rival_subject(claim, asserted)
         or (judgement.refutes > judgement.supports and restated(own, given))
     ):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)

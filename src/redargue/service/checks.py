@@ -640,4 +640,4 @@ def _sha256(text: str) -> str:
 
 
 def _unknown(id_: str) -> UnknownCheck:
-    return UnknownCheck(f"no check {id_[:60]!r}", hint="give the id of a check of yours")
+    return UnknownCheck(f"no check {id_[:60]!r}", hint="give the id of one of your checks")
