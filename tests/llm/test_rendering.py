@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -26,6 +25,7 @@ from redargue.tasks.score import (
     WriteQuestion,
     WriteStatements,
 )
+from support.growth import grows_with_the_square
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 READER = Renderer()
@@ -209,17 +209,16 @@ def test_what_is_missing_or_of_the_wrong_kind_is_an_error_that_says_so(task: Any
     ],
 )
 def test_100_kb_of_nonsense_are_refused_at_once(reply: str) -> None:
-    began = time.thread_time()
     assert labelled(reply) is None
     assert labelled(reply, plain=True) is None
-    assert time.thread_time() - began < 1.0
+    assert not grows_with_the_square(labelled, reply)
+    assert not grows_with_the_square(lambda part: labelled(part, plain=True), reply)
 
 
 def test_opening_tags_without_end_are_refused_at_once() -> None:
     reply = "<reasoning>" * 3_000
-    began = time.thread_time()
     assert labelled(reply) is None
-    assert time.thread_time() - began < 0.05
+    assert not grows_with_the_square(labelled, reply)
 
 
 @pytest.mark.parametrize("query", ["what is [secret]", "[1] and [2]", "(a) [b]"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from redargue.claims import FEVER, Meaning
@@ -11,6 +9,7 @@ from redargue.evidence import Passage
 from redargue.framing import calls_itself_false, framed
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.consistency import asserted_text, only_planned
+from support.growth import grows_with_the_square
 
 LEFT_OPEN = [
     ("Lisse stays open.", "There is talk that Lisse is going to be closed."),
@@ -94,10 +93,8 @@ def test_a_quotation_that_is_taken_back_or_whose_speaker_errs_shows_no_claim() -
 
 
 def test_what_is_taken_back_is_found_in_little_time() -> None:
-    began = time.process_time()
-    assert not calls_itself_false("he said " * 12_500)
-    assert not calls_itself_false("said, but that is " * 5_500)
-    assert time.process_time() - began < 2
+    assert not grows_with_the_square(calls_itself_false, "he said " * 12_500)
+    assert not grows_with_the_square(calls_itself_false, "said, but that is " * 5_500)
 
 
 @pytest.mark.parametrize(
