@@ -1,6 +1,6 @@
 """Whether ``redargue fit`` keeps its target: random splits of labelled verdicts, one half to fit, the other to judge.
 
-Verdicts are the single reader's with the embedded backend, of odd rows of three data sets; they are read once and kept
+Verdicts are the single reader's with the embedded backend, of odd rows of four data sets; they are read once and kept
 in ``build/bench``, so that splits cost nothing. A split exceeds the target if more than that share of the other half's
 decided verdicts is wrong. That half is a sample too, in which a true share at the target exceeds it every second time:
 a fit that keeps its promise may exceed in more than one split in ten. Printed for each set and target: splits that
@@ -27,7 +27,7 @@ from redargue.methods.cascade.fit import early_stops
 from redargue.nli.backend import EmbeddedBackend
 from redargue.retrieval.tools.corpus import FixedPassages
 
-NAMES = ("feverous", "pubmedqa", "halueval-qa")
+NAMES = ("feverous", "pubmedqa", "halueval-qa", "averitec")
 TARGETS = (0.05, 0.1, 0.2, 0.3, 0.4)
 READ = 10  # passages of a claim
 

@@ -1,4 +1,4 @@
-"""What a debate and its faithfulness score do when 1, 3 or 5 of a claim's ten passages are fluent false copies.
+"""What a debate and its faithfulness score do when 1, 2, 3 or 5 of a claim's ten passages are fluent false copies.
 
 Nobody seems to have measured it. Each claim has ten passages: what FEVER's pool (encyclopedia) or SciFact's abstracts
 (science) return for the claim, or the ten of its frozen snapshot (web) that a search ranks first. Copies of what bears
@@ -29,7 +29,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
@@ -50,7 +50,7 @@ from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.verdicts import Verdict
 
 PASSAGES = 10  # of a claim
-COPIES = (1, 3, 5)
+COPIES = (1, 2, 3, 5)
 DOMAINS = {
     "encyclopedia": ("fever",),
     "science": ("scifact",),
@@ -89,6 +89,7 @@ def main(arguments: list[str]) -> None:
     """Prints the figures of every domain."""
     parser = argparse.ArgumentParser(prog="benchmarks poison", description=__doc__)
     parser.add_argument("--domain", action="append", choices=list(DOMAINS))
+    parser.add_argument("--method", action="append", choices=list(METHODS))
     parser.add_argument("--limit", type=int, default=200, help="claims a cell")
     parser.add_argument("--half", choices=("even", "odd", "all"), default="even")
     parser.add_argument("--replace", choices=("bottom", "random"), default="bottom")
@@ -107,7 +108,7 @@ def main(arguments: list[str]) -> None:
         kinds = Counter(case.falsehood.kind for case in cases)
         print(json.dumps(about | {"gold": golds, "falsehoods": kinds, "left out": left_out}), flush=True)
         examples = [case.example for case in cases]
-        verdicts = asyncio.run(every(cases, given.replace, given.seed))
+        verdicts = asyncio.run(every(cases, given.replace, given.seed, given.method or METHODS))
         for line in poison_figures.lines(examples, [case.falsehood.kind for case in cases], verdicts):
             print(json.dumps({"domain": domain} | line), flush=True)
         print(json.dumps({"domain": domain, "seconds": round(time.perf_counter() - began)}), flush=True)
@@ -184,13 +185,16 @@ def poisoned(case: Case, condition: Condition, replace: str, seed: int) -> tuple
     return tuple(passages)
 
 
-async def every(cases: Sequence[Case], replace: str, seed: int) -> dict[tuple[str, Condition], list[Verdict]]:
-    """All methods under all conditions."""
+async def every(
+    cases: Sequence[Case], replace: str, seed: int, names: Iterable[str]
+) -> dict[tuple[str, Condition], list[Verdict]]:
+    """Methods under all conditions."""
     verdicts_by_condition = {}
     for condition in conditions():
         passages = [poisoned(case, condition, replace, seed) for case in cases]
         backend = EmbeddedBackend(publishers_once=condition.counted)
-        for name, (method, settings) in METHODS.items():
+        for name in names:
+            method, settings = METHODS[name]
             evidence: dict[str, Tool | PerClaim] = {
                 "frozen": FixedPassages(passages, encoder=backend.embedder, whole=name == "reader"),
                 "frozen-words": FixedPassages(passages, name="frozen-words"),

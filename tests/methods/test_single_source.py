@@ -139,7 +139,9 @@ def test_a_verdict_is_robust_to_as_many_false_sources_as_it_can_lose() -> None:
     verdict = decided(one, two, three)
     assert verdict.robust_to == 2
     assert words.robustness(verdict.robust_to) == "holds without any 2 of its sources"
-    assert decided(one, two, three, against=(passage(CONTRADICTS, "Four"),)).robust_to == 1
+    assert decided(one, two, three, against=(passage(FILLER, "Four"),)).robust_to == 1
+    disputed = decided(one, two, three, against=(passage(CONTRADICTS, "Four"),))
+    assert disputed.robust_to == 0  # without one of the three, the reader finds the other side likelier
     assert decided(one, passage(CONTRADICTS, "Two")).robust_to == 0  # whose sentence is not on this side
     unsure = apply_threshold(verdict.model_copy(update={"confidence": 0.5}), 0.9)
     assert (unsure.meaning, unsure.robust_to) == (Meaning.NOT_ENOUGH, 0)
@@ -213,7 +215,7 @@ def test_whether_a_verdict_may_end_a_claim_is_decided_without_reading_passages(m
     )
     quote = find_quote(quoted.text, (quoted,), side=Side.FOR)
     verdict = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=(quote,))
-    monkeypatch.setattr(verdict_parts, "shown_unquoted", read)
+    monkeypatch.setattr(verdict_parts, "strongest_sentences", read)
     run = Run(ScriptedBackend({}), {})
     run.emit(found)
     assert verdict_parts.why_unsettled(verdict, run) == ()

@@ -28,9 +28,9 @@ from redargue.methods.sources import (
     independent,
     named_publishers,
     robust_to,
-    shown_unquoted,
     single_source,
     sources_of,
+    strongest_sentences,
     within_limits,
 )
 from redargue.nli.language import language_of
@@ -156,20 +156,21 @@ def _count_sources(
         sound: the quotations that carry the verdict.
         readable: the passages, by sha256, of which a sentence may count that is not quoted.
     """
-    side = side_of(verdict.claim.labels, verdict.label)
-    further: list[Quote] = []
-    unread = 0
-    if side.opposite:  # options have none
-        quoted = {quote.passage for quote in verdict.quotes}
-        unquoted = [passages[sha] for sha in readable if sha not in quoted]
-        read = within_limits(unquoted)
-        further, unread = shown_unquoted(verdict.claim, read), len(unquoted) - len(read)
-    sources = sources_of(verdict.claim, [*sound, *(each for each in further if each.side is side)], passages)
-    alone = single_source(sources, named_publishers(passages.values()))
-    if not side.opposite:
-        return alone, {}
+    claim, side = verdict.claim, side_of(verdict.claim.labels, verdict.label)
+    publishers = named_publishers(passages.values())
+    if not side.opposite:  # options have none
+        return single_source(sources_of(claim, sound, passages), publishers), {}
+    quoted = {quote.passage for quote in verdict.quotes}
+    found = [passages[sha] for sha in sorted(readable, key=lambda sha: sha not in quoted)]
+    read = within_limits(found)
+    unread = sum(passage not in read and passage.sha256 not in quoted for passage in found)
+    strongest = strongest_sentences(claim, read)
+    further = [quote for sha, (_, quote) in strongest.items() if sha not in quoted]
+    sources = sources_of(claim, [*sound, *(each for each in further if each.side is side)], passages)
     opposed = [each for each in (*verdict.quotes, *further) if each.side is side.opposite]
-    return alone, {"robust_to": robust_to(sources, independent(opposed, passages), unread)}
+    strengths = {sha: strength for sha, (strength, quote) in strongest.items() if quote.side is side}
+    robust = robust_to(claim, sources, len(independent(opposed, passages)) + unread, read, strengths)
+    return single_source(sources, publishers), {"robust_to": robust}
 
 
 def _why_not(verdict: Verdict, telling: Sequence[Quote], present: Sequence[Quote]) -> CaveatKind:

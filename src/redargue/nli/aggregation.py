@@ -76,7 +76,7 @@ def source_scores(
     """
     sources: list[tuple[frozenset[str], SourceScore]] = []
     for passage, score in scores:
-        names = _source_names(passage) if publishers_once else frozenset({passage.sha256})
+        names = source_names(passage) if publishers_once else frozenset({passage.sha256})
         for source in [source for source in sources if source[0] & names]:
             sources.remove(source)
             names, score = names | source[0], max_score(score, source[1])
@@ -88,14 +88,14 @@ def first_of_sources(passages: Sequence[Passage]) -> tuple[int, ...]:
     """The indices of the first passage of each source, in order."""
     indices, seen = [], frozenset[str]()
     for index, passage in enumerate(passages):
-        names = _source_names(passage)
+        names = source_names(passage)
         if not names & seen:
             indices.append(index)
         seen |= names
     return tuple(indices)
 
 
-def _source_names(passage: Passage) -> frozenset[str]:
+def source_names(passage: Passage) -> frozenset[str]:
     """The publisher and the site; without both the document, else the text's hash."""
     try:
         site = (urlsplit(passage.url).hostname or "").removeprefix("www.")
