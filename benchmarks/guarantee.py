@@ -1,11 +1,11 @@
 """Whether ``redargue fit`` keeps its target: random splits of labelled verdicts, one half to fit, the other to judge.
 
-Verdicts are the single reader's with the embedded backend, of odd rows of four data sets; they are read once and kept
-in ``build/bench``, so that splits cost nothing. A split exceeds the target if more than that share of the other half's
-decided verdicts is wrong. That half is a sample too, in which a true share at the target exceeds it every second time:
-a fit that keeps its promise may exceed in more than one split in ten. Printed for each set and target: splits that
-decide anything, splits that exceed, the share decided of all verdicts judged, and the share of the decided that is
-wrong.
+Verdicts are the single reader's with the embedded backend, of odd rows of four data sets, two of them over a corpus;
+they are read once and kept in ``build/bench``, so that splits cost nothing. A split exceeds the target if more than
+that share of the other half's decided verdicts is wrong. That half is a sample too, in which a true share at the target
+exceeds it every second time: a fit that keeps its promise may exceed in more than one split in ten. Printed for each
+set and target: splits that decide anything, splits that exceed, the share decided of all verdicts judged, and the share
+of the decided that is wrong.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import pool
-from benchmarks.sets import SETS, taken
+from benchmarks.sets import SETS, corpus_of, taken
 from redargue import Verifier
 from redargue.bench.commands.cascade import fit_of_verdicts
+from redargue.bench.datasets import Example
 from redargue.bench.judge import JudgedItem
 from redargue.claims import LabelSet
+from redargue.evidence import Passage
 from redargue.methods.cascade.fit import early_stops
 from redargue.nli.backend import EmbeddedBackend
+from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools.corpus import FixedPassages
 
-NAMES = ("feverous", "pubmedqa", "halueval-qa", "averitec")
+NAMES = ("fever", "scifact", "feverous", "halueval-qa")
 TARGETS = (0.05, 0.1, 0.2, 0.3, 0.4)
 READ = 10  # passages of a claim
 
@@ -52,7 +55,7 @@ def readings(name: str, limit: int) -> tuple[list[JudgedItem], LabelSet]:
     path = Path(pool.BUILD, f"guarantee-{name}-{limit}.json")
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        shelf = FixedPassages([each.passages for each in examples], encoder=EmbeddedBackend().embedder)
+        shelf = FixedPassages(_evidence(name, examples), encoder=EmbeddedBackend().embedder)
         settings = {"top_k": READ}
         with Verifier(method="single-reader", settings=settings, evidence={"corpus": shelf}, offline=True) as verifier:
             verdicts = asyncio.run(verifier.verify_all([each.claim for each in examples]))
@@ -62,6 +65,14 @@ def readings(name: str, limit: int) -> tuple[list[JudgedItem], LabelSet]:
         ]
         path.write_text(json.dumps(read), encoding="utf-8")
     return [JudgedItem(said, gold, confidence=sure) for said, gold, sure in json.loads(path.read_text("utf-8"))], labels
+
+
+def _evidence(name: str, examples: Sequence[Example]) -> list[tuple[Passage, ...]]:
+    """The passages of each claim: the set's own, or those of its corpus."""
+    if not SETS[name].corpus:
+        return [each.passages for each in examples]
+    with open_corpus(corpus_of(SETS[name].corpus)) as corpus:
+        return [corpus.search(each.claim.text, READ) for each in examples]
 
 
 def splits(items: Sequence[JudgedItem], labels: LabelSet, target: float, count: int) -> dict[str, float | int | None]:
