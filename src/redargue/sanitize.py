@@ -6,6 +6,8 @@ import codecs
 import re
 import unicodedata
 import warnings
+from collections import Counter
+from typing import Any
 from urllib.parse import urlsplit
 
 # Plain text is UTF-8, UTF-16, or what older programs save as "ANSI": Windows-1252, a superset of Latin-1.
@@ -151,6 +153,19 @@ def csv_cell(cell: object, *, lines: bool = True) -> str:
     seen = (char for char in text[:100] if unicodedata.category(char) not in _UNSEEN)
     first = next((char for char in seen if not char.isspace()), "")
     return f"'{text}" if raw.startswith(_FORMULA) or first in _FORMULA else text
+
+
+class RepeatedKey(ValueError):
+    """A JSON object has a key several times; programs read different values of it."""
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, for ``object_pairs_hook``; raises RepeatedKey."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        key, times = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise RepeatedKey(f"the key {shortened(key)!r} appears {times} times")
+    return found
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -42,3 +42,8 @@ def test_the_help_of_serve_names_the_settings_of_the_proxy(capsys: pytest.Captur
     assert all(
         name in said for name in ("REDARGUE_UPSTREAM_URL", "REDARGUE_PROXY_MODE", "_ON_FAILURE", "docs/proxy.md")
     )
+
+
+def test_a_daily_budget_that_cannot_be_read_is_named_by_its_own_option(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--day-budget", "lots"]) == 2
+    assert "cannot read the budget 'lots' (--day-budget)" in capfd.readouterr().err

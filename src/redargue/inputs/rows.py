@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet
 from redargue.errors import UsageError
-from redargue.sanitize import UTF_16, not_windows, warn_of
+from redargue.sanitize import UTF_16, RepeatedKey, not_windows, unique_keys, warn_of
 
 _T = TypeVar("_T")
 
@@ -334,16 +334,8 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
 
 def _parse(text: str, path: Path, number: int = 0) -> Any:
     where = f"{path}, row {number}" if number else str(path)
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            name, times = Counter(name for name, _ in pairs).most_common(1)[0]
-            raise UsageError(f"the key {name!r} appears {times} times", where=where)
-        return found
-
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         at = f"character {error.pos + 1}" if number else f"line {error.lineno}, character {error.colno}"
         raise UsageError(
@@ -351,6 +343,8 @@ def _parse(text: str, path: Path, number: int = 0) -> Any:
             where=where,
             hint="expected one JSON object per line, or one JSON list" if number else "",
         ) from None
+    except RepeatedKey as error:
+        raise UsageError(str(error), where=where) from None
     except (ValueError, RecursionError):  # a number of 5,000 digits, a thousand brackets
         raise UsageError("not JSON that can be read", where=where) from None
 

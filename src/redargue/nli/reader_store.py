@@ -143,7 +143,7 @@ def _spec_file(name: str) -> Path:
     if not _NAME.fullmatch(name) or not path.is_file():
         names, adding = reader_names(), "add one: redargue models add NAME|FOLDER --as reader"
         hint = did_you_mean(name, names) if names else adding
-        raise UsageError(f"no reader {name!r} has been added", where="--reader", hint=hint)
+        raise UsageError(f"no reader {name!r} has been added", hint=hint)
     return path
 
 

@@ -77,7 +77,7 @@ class Budget:
         self._waiting: list[asyncio.Future[None]] = []
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, where: str = "--budget") -> Self:
         """Parses ``40calls``, ``200ktok``, ``0.50usd``, ``50searches``, or several joined by commas."""
         limits: dict[str, float] = {}
         for part in text.split(","):
@@ -85,14 +85,14 @@ class Budget:
             if not match or len(part) > 40:
                 raise UsageError(
                     f"cannot read the budget {part.strip()!r}",
-                    where="--budget",
+                    where=where,
                     hint="write it like 40calls, 200ktok, 0.50usd, 50searches or 40calls,0.50usd",
                 )
             amount = float(match.group(1)) * {None: 1, "k": 1_000, "m": 1_000_000}[match.group(2)]
             unit = {"c": "calls", "t": "tokens", "s": "searches"}.get(match.group(3)[0], "usd")
             if unit in limits or (unit != "usd" and amount != int(amount)):
                 what = f"the budget {text!r} gives {unit} twice, or not as a whole number"
-                raise UsageError(what, where="--budget")
+                raise UsageError(what, where=where)
             limits[unit] = amount if unit == "usd" else int(amount)
         return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
 

@@ -228,7 +228,7 @@ def serve(
     from redargue.service.context import ServiceSettings
     from redargue.service.keys import Keys
 
-    Budget.parse(day_budget or "1calls")
+    Budget.parse(day_budget or "1calls", "--day-budget")
     settings = ServiceSettings(
         rules=_rules(options, search, read_corpora(corpus)),
         running=running,

@@ -254,6 +254,7 @@ def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> 
         ("a.csv", b'a\n"b', "not a table: unexpected end of data"),
         ("a.csv", b"a,b\n", "text: must not be blank"),
         ("a.json", b"{", "not JSON: Expecting property name"),
+        ("a.json", b'{"text": "a", "text": "b"}', "the key 'text' appears 2 times"),
         ("a.json", b"[]", "the file is empty"),
         ("a.json", b'{"title": "T"}', "missing field 'text'"),
         ("README", b"x", "unknown file type 'README'"),

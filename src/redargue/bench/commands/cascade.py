@@ -158,7 +158,7 @@ def fit_of_verdicts(items: Sequence[JudgedItem], labels: LabelSet) -> Fit:
     if len(items) < LEAST:
         what = f"{counted(len(items), 'labelled verdict')}: a fit needs {LEAST} and more"
         raise UsageError(what, where="FILE", hint="label more claims, drawn like those that you will check")
-    rows = tuple(_verdict_row(item, labels) for item in items)
+    rows = tuple(_verdict_row(item, labels, f"verdict {number}") for number, item in enumerate(items, 1))
     if not any(row[0].may_decide for row in rows):
         raise UsageError("no verdict decides its claim", where="confidence", hint=_WITH_CONFIDENCE)
     stages, sample = ("verdict", "abstention"), {"labels": labels.name}
@@ -174,25 +174,25 @@ def with_what_was_decided(fit: Fit, found: Thresholds) -> Thresholds:
     return found.model_copy(update={"thresholds": (max(threshold, rounded_down(least)),)})
 
 
-def _verdict_row(item: JudgedItem, labels: LabelSet) -> FitRow:
-    judged, human = _meaning(item.judge, labels), _meaning(item.human, labels)
+def _verdict_row(item: JudgedItem, labels: LabelSet, where: str) -> FitRow:
+    judged, human = _meaning(item.judge, labels, where), _meaning(item.human, labels, where)
     free = {"calls": 0, "tokens": 0, "usd": None, "seconds": 0.0}
     decides = judged in (Meaning.SUPPORTED, Meaning.REFUTED)
     right = item.judge == item.human or (decides and judged is human)
     if decides and item.confidence is None:
-        raise UsageError("a decided verdict has no confidence", where="confidence", hint=_WITH_CONFIDENCE)
+        raise UsageError("a decided verdict has no confidence", where=where, hint=_WITH_CONFIDENCE)
     said = StageRow(label=item.judge, right=right, score=item.confidence, may_decide=decides, **free)
     return said, StageRow(label=None, right=False, score=None, may_decide=True, **free)
 
 
-def _meaning(label: str | None, labels: LabelSet) -> Meaning | None:
+def _meaning(label: str | None, labels: LabelSet, where: str) -> Meaning | None:
     if label is None:
         return None
     names = {name.casefold(): each.meaning for each in labels.labels for name in (each.name, *each.aliases)}
     if label not in names:
         known = ", ".join(labels.names)
         what = f"the label {label!r} is not in the set {labels.name!r}: {known}"
-        raise UsageError(what, hint="name it: --labels SET")
+        raise UsageError(what, where=where, hint="name the set: --labels SET")
     return names[label]
 
 
@@ -201,7 +201,7 @@ def watched(items: Sequence[JudgedItem], labels: LabelSet, threshold: float, tar
     wrongs: list[bool] = []
     rows: list[int] = []
     for position, item in enumerate(items, 1):
-        stage = _verdict_row(item, labels)[0]
+        stage = _verdict_row(item, labels, f"feedback {position}")[0]
         if stage.may_decide and stage.score is not None and stage.score >= threshold:
             wrongs.append(not stage.right)
             rows.append(position)

@@ -49,7 +49,7 @@ from redargue.retrieval.corpus.office import (
     read_xlsx,
     refuse_mislabelled,
 )
-from redargue.sanitize import NotText, encoding_of, page_text, saved_as, warn_of
+from redargue.sanitize import NotText, RepeatedKey, encoding_of, page_text, saved_as, unique_keys, warn_of
 
 # The mark of a corpus to which documents are being added: its searches would miss some.
 
@@ -312,9 +312,11 @@ def _fields(line: str) -> dict[str, str]:
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         raise UnreadableFile(f"not JSON: {error.msg} at character {error.pos + 1}") from None
+    except RepeatedKey as error:
+        raise UnreadableFile(str(error)) from None
     except (ValueError, RecursionError):  # Python's limits on digits and on recursion
         raise UnreadableFile("not JSON: a number is too long, or brackets are nested too deeply") from None
 
