@@ -7,7 +7,6 @@ import re
 import unicodedata
 import warnings
 from collections import Counter
-from typing import Any
 from urllib.parse import urlsplit
 
 # Plain text is UTF-8, UTF-16, or what older programs save as "ANSI": Windows-1252, a superset of Latin-1.
@@ -159,7 +158,7 @@ class RepeatedKey(ValueError):
     """A JSON object has a key several times; programs read different values of it."""
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """A JSON object, for ``object_pairs_hook``; raises RepeatedKey."""
     found = dict(pairs)
     if len(found) < len(pairs):
