@@ -40,7 +40,8 @@ def lines(examples: Sequence[Example], kinds: Sequence[str], verdicts: Verdicts)
         yield _cell(method, condition, examples, kinds, verdicts)
     poisoned = list(dict.fromkeys(condition for _, condition in verdicts if condition.copies))
     counted = [condition for condition in poisoned if condition.counted]
-    for one, other in (pair for pair in CONTRASTS if {*pair} <= {method for method, _ in verdicts}):
+    methods = {method for method, _ in verdicts}
+    for one, other in (pair for pair in CONTRASTS if methods.issuperset(pair)):
         for condition in counted:
             about = {"difference": f"{one}, minus {other}", "at": str(condition)}
             yield about | _difference((one, condition), (other, condition), examples, verdicts)
@@ -49,7 +50,7 @@ def lines(examples: Sequence[Example], kinds: Sequence[str], verdicts: Verdicts)
             about = {"difference": "each passage counted, minus publishers once", "method": method}
             once = condition._replace(counted=True)
             yield about | {"at": str(once)} | _difference((method, condition), (method, once), examples, verdicts)
-    for condition in counted if {*SCORED} <= {method for method, _ in verdicts} else ():
+    for condition in counted if methods.issuperset(SCORED) else ():
         yield {"scores": SCORED[0], "at": str(condition)} | _scores(SCORED[0], condition, examples, verdicts)
         accepted = {method: _gate(verdicts[method, condition], examples) for method in SCORED}
         yield {"accepted in the first round": accepted, "at": str(condition)}
@@ -72,12 +73,11 @@ def _cell(
     said, clean = verdicts[method, condition], verdicts[method, _clean(condition)]
     right = [one.label == example.gold for one, example in zip(said, examples, strict=True)]
     cell = {"method": method, "at": str(condition), "accuracy": _rounded(interval(right))}
+    turned = [one.label == opposite(example) for one, example in zip(said, examples, strict=True)]
     if not condition.copies:
-        decided = [one.label == opposite(example) for one, example in zip(said, examples, strict=True)]
-        return cell | {"certified of right": _certified(said, right), "of the opposite": _certified(said, decided)}
+        return cell | {"certified of right": _certified(said, right), "certified of wrong": _certified(said, turned)}
     was = [one.label == example.gold for one, example in zip(clean, examples, strict=True)]
     flipped = _flipped(method, condition, verdicts)
-    turned = [one.label == opposite(example) for one, example in zip(said, examples, strict=True)]
     sure = [one.confidence for one, now in zip(said, turned, strict=True) if now and one.confidence is not None]
     by_kind = {kind: [flip for flip, own in zip(flipped, kinds, strict=True) if own == kind] for kind in set(kinds)}
     return cell | {

@@ -134,8 +134,8 @@ class Verdict(Noted):
         caveats: reservations about the label, such as a missing quotation or a single source.
         robust_to: how many of the independent sources that show the label, quoted or not, may be false, so that the
             others still outnumber those that show the opposite, and the bundled reader, which reads the passages
-            without the strongest of them, does not find the opposite likelier; 0 also where it decides nothing, or
-            where fewer than two publishers were at hand.
+            without the strongest of them, does not find the opposite likelier; at most 3, and 0 where it
+            decides nothing, or where fewer than two publishers were at hand.
         unchecked: why the claim was not checked (another language, failed searches); None if it was.
         quotes: checked against the passages by code; those not found are kept and marked, and do not count.
         gaps: searches that failed, or that lack results.

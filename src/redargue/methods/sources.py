@@ -35,6 +35,7 @@ MOST_CHARACTERS = 20_000  # of passages that are not quoted: two seconds, howeve
 SHARED = 0.2
 SHARED_UNREAD = 0.5  # likewise for a text that the reader cannot read
 TELLING = 0.3  # strength above which a sentence that is not quoted counts, if it is on a side when read alone
+MOST_LOST = 3  # sources whose loss is examined, as each is another reading
 STEM = 5  # letters by which words are compared
 COPY_SHARE = 0.7  # share of their words that two near-copies have in common
 _MEANINGS = {Side.FOR: Meaning.SUPPORTED, Side.AGAINST: Meaning.REFUTED}
@@ -140,7 +141,7 @@ def robust_to(
         passages: what the reader may read.
         strengths: how strongly a passage shows the verdict, in [0, 1], by its sha256.
     """
-    most = max(0, len(sources) - opposed - 1)
+    most = max(0, min(MOST_LOST, len(sources) - opposed - 1))
     if not most or language_of(claim.text):
         return most
     left = [passage for passage in passages if not language_of(passage.text)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from datetime import date
 from importlib.metadata import version
@@ -110,10 +111,15 @@ async def test_of_a_long_page_the_part_that_fits_the_query_is_shown() -> None:
         assert passage.start == 0
 
 
-async def test_a_page_of_a_megabyte_is_read() -> None:
+async def test_a_page_of_a_megabyte_is_read_in_time() -> None:
     line = "The bridge of Ostermoor was built in 1887 by an engineer from Quillhaven.\n"
     text = line * 14_000 + "A zebra crossed it.\n" + line * 10
-    (passage,) = await ask(api(text), "zebra")
+    seconds = []
+    for _ in range(3):  # a garbage collection may fall into one of them
+        began = time.process_time()
+        (passage,) = await ask(api(text), "zebra")
+        seconds.append(time.process_time() - began)
+    assert min(seconds) < 1.5
     assert "A zebra crossed it." in passage.text
     assert text[passage.start :].startswith(passage.text)
 
