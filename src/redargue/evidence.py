@@ -162,7 +162,7 @@ class Passage(Source):
         rank: 1 for the best.
         score: the tool's own score, comparable only within one answer of one tool; None where it gives none.
         cut: at which ends its document continues; empty also where that is not known.
-        named: whether it is a page that the user or the text names, and not one that a search found.
+        named: whether it is a page that the user gives or names, or the text cites, and not one that a search found.
     """
 
     text: str

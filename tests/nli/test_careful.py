@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +264,11 @@ def test_pages_that_a_search_found_need_more_confidence_than_documents_and_named
     [
         (BRIDGE.text, "", "documents"),
         (BRIDGE.text, "https://example.org/bridge", "web"),
+        (BRIDGE.text, "https://en.wikipedia.org/wiki/Alma_Bridge", "documents"),
+        (BRIDGE.text, "https://en.m.wikipedia.org", "documents"),
+        (BRIDGE.text, "https://wikipedia.org.example/bridge", "web"),
+        (BRIDGE.text, "https://example.org/wikipedia.org/", "web"),
+        (BRIDGE.text, "https://en.wikipedia.org@example.org/", "web"),
         ("Of 80 patients in the cohort, 12 improved (p < 0.05).", "", "abstracts"),
         ("OBJECTIVE: to see. RESULTS: mice improved.", "https://doi.org/10.1/x", "abstracts"),
         ("Patients may park behind the clinic.", "", "documents"),
@@ -293,6 +298,25 @@ def test_support_counts_only_where_the_claim_of_another_holder_has_none() -> Non
     assert read(north, [GATES], Believing(north)).strongest(Meaning.SUPPORTED) > 0.8
     assert read(north, [GATES], Believing(north, south)).strongest(Meaning.SUPPORTED) == 0
     assert read(north, [GATES], Believing(north, south)).label(FEVER) == "NOT ENOUGH INFO"
+
+
+@pytest.mark.parametrize(("of_other", "counts"), [(0.6, True), (0.89, False), (0.97, False)])
+def test_a_name_that_a_text_only_mentions_does_not_take_support_from_a_claim(of_other: float, counts: bool) -> None:
+    bridge = Passage(text="The Tarn Bridge in Norway was opened in May 1998.", document="bridge")
+    claim, other = "The Tarn Bridge was opened in May 1998.", "The Norway was opened in May 1998."
+    model = Rating({claim: 0.9, other: of_other})
+    assert (read(claim, [bridge], model).strongest(Meaning.SUPPORTED) > 0.8) is counts
+
+
+class Rating(Scripted):
+    """A large model that supports each claim as much as is said here, whatever the evidence says."""
+
+    def __init__(self, supports: Mapping[str, float]) -> None:
+        super().__init__(lambda _: NEITHER)
+        self.supports = supports
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        return [Entailment(share := self.supports[claim], 0.0, 1 - share) for claim, _ in pairs]
 
 
 def test_pairings_by_order_are_not_left_to_the_large_model() -> None:

@@ -129,12 +129,12 @@ def aggregation_features(
     for side in (0, 1):
         sentence = max((score[side] for score in sentences), default=0.0)
         first, second, *_ = [*sorted((score[side] for score in passages), reverse=True), 0.0, 0.0]
-        by_sentence.append(_log_odds(1 - (1 - sentence) * (1 - SECOND_SOURCE_WEIGHT * joined[side])))
-        by_passage.append(_log_odds(1 - (1 - first) * (1 - SECOND_SOURCE_WEIGHT * second)))
-    return (1.0, *by_sentence, *by_passage, _log_odds(relevance), *map(_log_odds, lexical), float(contradicted))
+        by_sentence.append(log_odds(1 - (1 - sentence) * (1 - SECOND_SOURCE_WEIGHT * joined[side])))
+        by_passage.append(log_odds(1 - (1 - first) * (1 - SECOND_SOURCE_WEIGHT * second)))
+    return (1.0, *by_sentence, *by_passage, log_odds(relevance), *map(log_odds, lexical), float(contradicted))
 
 
-def _log_odds(probability: float) -> float:
+def log_odds(probability: float) -> float:
     return log((probability + 0.02) / (1.02 - probability))  # bounded at 0 and 1
 
 
@@ -157,7 +157,7 @@ def with_parts(whole: Entailment, parts: Sequence[Entailment], *, complete: bool
     if not complete:
         supports = min(supports, whole.supports)
     if whole.supports > whole.refutes:
-        refutes = 1 / (1 + exp(-(_log_odds(refutes) + _log_odds(whole.refutes)) / 2))
+        refutes = 1 / (1 + exp(-(log_odds(refutes) + log_odds(whole.refutes)) / 2))
     if supports >= refutes:
         refutes = min(refutes, 1 - supports)
     else:

@@ -20,11 +20,11 @@ from typing import Any, Literal, NamedTuple, get_args
 from redargue.claims import Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Passage
-from redargue.nli.aggregation import Weights
+from redargue.nli.aggregation import Weights, log_odds
 from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
 from redargue.nli.claim_parts import claim_parts
-from redargue.nli.holders import BY_ORDER, twin
+from redargue.nli.holders import BY_ORDER, Twin, twin
 from redargue.nli.reader import (
     SHOWN,
     Candidate,
@@ -42,6 +42,7 @@ PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training
 PICKED = 3  # sentences that the large model reads
 LONGEST_ABSTRACT = 5000  # characters that tell a text's kind
+AS_MUCH = 0.25  # log odds of support by which a claim and that of another holder may differ
 IN_CONTEXT = 2  # of them, also read after the sentence before
 SourceKind = Literal["documents", "abstracts", "web"]
 _SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
@@ -140,8 +141,11 @@ class CarefulReader(Reader):
         return (*spans, *(replace(span, kind="skimmed") for span in skimmed))
 
     def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:
-        """The spans, without support that the text gives to the claim of another holder as well."""
-        rivals: dict[int, tuple[str, str]] = {}
+        """The spans, without support that the text gives to the claim of another holder as well.
+
+        A text that only names another holder lends its claim some support, too; there it has to be as much.
+        """
+        rivals: dict[int, tuple[Twin, str]] = {}
         for at, (each, span) in enumerate(zip(texts, spans, strict=True)):
             if span.judgement.supports > SHOWN:
                 own, text = parsed(claim), parsed(" ".join(sentence.quote for sentence in each.cited))
@@ -149,23 +153,29 @@ class CarefulReader(Reader):
                     spans[at] = replace(span, judgement=without_support(span.judgement))
                 elif other := twin(own, text):
                     rivals[at] = (other, each.text)
-        judgements = self._careful.read(list(rivals.values()))
-        for at, judgement in zip(rivals, judgements, strict=True):
-            if judgement.supports > SHOWN:
-                spans[at] = replace(spans[at], judgement=without_support(spans[at].judgement))
+        judgements = self._careful.read([(rival.claim, text) for rival, text in rivals.values()])
+        for (at, (rival, _)), of_rival in zip(rivals.items(), judgements, strict=True):
+            mine = spans[at].judgement
+            as_much = log_odds(mine.supports) - log_odds(of_rival.supports) < AS_MUCH
+            if of_rival.supports > SHOWN and (rival.opposed or as_much):
+                spans[at] = replace(spans[at], judgement=without_support(mine))
         return spans
 
 
 def source_kind(passages: Sequence[Passage]) -> SourceKind:
     """What most passages are: documents, or what says less plainly what a claim asks: research, pages of the web.
 
-    A page that the user or the text names is a document.
+    A page that the user gives or the text cites is a document, and so is a page of Wikipedia: with the threshold of
+    documents, 95 of 100 decided claims of FEVER's even rows are right.
     """
     most = len(passages) / 2
     if sum(map(_is_research, passages)) > most:
         return "abstracts"
-    pages = sum(passage.url.startswith(("http://", "https://")) and not passage.named for passage in passages)
+    pages = sum(bool(_PAGE.match(passage.url)) and not passage.named for passage in passages)
     return "web" if pages > most else "documents"
+
+
+_PAGE = re.compile(r"https?://(?!(?:[a-z-]+\.)?(?:m\.)?wikipedia\.org(?:[:/?#]|\Z))", re.IGNORECASE)
 
 
 _RESEARCH = re.compile(

@@ -134,7 +134,8 @@ def alike(one: WordToken, other: WordToken) -> bool:
     return one.sort == other.sort or not {"date", "amount"} & {one.sort, other.sort}
 
 
-BY_ORDER = re.compile(r"\brespectively\b|\bin that order\b|\bthe former\b|\bthe latter\b", re.IGNORECASE)
+_ONE_OF_TWO = r"\bthe (?:former|latter)\b(?!\s+(?:[A-Z]|\w+ of\b))"  # not "the former president of"
+BY_ORDER = re.compile(rf"(?i:\brespectively\b|\bin that order\b)|{_ONE_OF_TWO}|{_ONE_OF_TWO.replace('the', 'The', 1)}")
 _LISTED = re.compile(r"[\s,;/&]*(?:\b(?:and|or|as well as|the|an?|both)\b[\s,;/&]*)*")
 _HEAD = re.compile(r"ones?", re.IGNORECASE)
 
@@ -148,16 +149,30 @@ class _Holder(NamedTuple):
     end: int
 
 
-def twin(claim: Parsed, text: Parsed) -> str | None:
+class Twin(NamedTuple):
+    """A claim of another holder.
+
+    Attributes:
+        opposed: whether the text sets the two holders against each other: the parts of a day or a building ("the north
+            gate"), or two statements with a semicolon between; names may be in a text for any reason.
+    """
+
+    claim: str
+    opposed: bool
+
+
+def twin(claim: Parsed, text: Parsed) -> Twin | None:
     """The claim of another holder that the text names nearer to something that the claim says of its own.
 
     None where the text has no such holder, or where both are listed together: "Leeds and York are served by tram".
     """
     if swapped := _exchanged(claim, text):
-        return swapped
+        return Twin(swapped, opposed=False)
     given = _holders(text, claim)
     keys = {token.key for token in tokens_of(claim)}
     for held in (*_holders(claim, text), *_modifiers(claim)):
+        if held.sort == "name" and _IN_TITLE.search(claim.text[: held.start]):  # "Story of My Life"
+            continue
         own = [each for each in (*given, *_modifiers(text)) if each.keys == held.keys and each.sort == held.sort]
         rivals = [each for each in _rivals(held, claim, text) if not keys & set(each.keys)]
         said = [token for token in tokens_of(text) if token.key in keys and token.key not in held.keys]
@@ -165,8 +180,12 @@ def twin(claim: Parsed, text: Parsed) -> str | None:
             for rival in rivals:
                 if _competes(rival, mine, said, text):
                     other = text.text[rival.start : rival.end]
-                    return claim.text[: held.start] + other + claim.text[held.end :]
+                    of_other = claim.text[: held.start] + other + claim.text[held.end :]
+                    return Twin(of_other, opposed=held.sort != "name" or ";" in text.text)
     return None
+
+
+_IN_TITLE = re.compile(r"(?<=[\w,;:] )[A-Z][\w’']*\s\Z")
 
 
 def _exchanged(claim: Parsed, text: Parsed) -> str | None:

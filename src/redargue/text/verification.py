@@ -392,7 +392,7 @@ def documents_of(contexts: str | Passage | Iterable[str | Passage]) -> list[Pass
 
 def _document(given: str | Passage, number: int) -> Passage:
     if isinstance(given, Passage):
-        return given
+        return given.model_copy(update={"named": True}) if given.url and not given.named else given
     if not isinstance(given, str):
         what = f"context {number} is neither a text nor a Passage: {given!r:.60}"
         hint = "contexts=['the text of a document', redargue.Passage(text=…, title=…)]"
