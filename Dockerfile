@@ -1,7 +1,7 @@
 # redargue's command line with its models: docker build -t redargue . && docker run --rm redargue check "Bees are insects."
 FROM python:3.13-slim AS build
-# Parts and extras: docker build --build-arg PARTS="serve reader scale[postgres]" --build-arg EXTRAS=otel -t redargue .
-ARG PARTS=""
+# Parts and extras: docker build --build-arg PARTS="reader serve scale[postgres]" --build-arg EXTRAS=otel -t redargue .
+ARG PARTS="reader"
 ARG EXTRAS=""
 WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./

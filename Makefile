@@ -29,9 +29,9 @@ tables: $(STAMP)  # docs/benchmarks.md; takes hours; the same command resumes; e
 	mv build/bench/published.txt benchmarks/published.txt
 	$(BIN)/python -m benchmarks leaderboard
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt packages/redargue-reader/pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e packages/redargue-reader
 	touch $@
 
 docs: $(STAMP)  # the documentation site, in build/docs

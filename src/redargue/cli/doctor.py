@@ -357,16 +357,16 @@ def _unchanged(folder: Path, package: str) -> str:
 
 
 def _backend() -> str:
-    from redargue.nli.aggregation import MIN_CONFIDENCE
     from redargue.nli.backend import EmbeddedBackend
 
-    entailment = EmbeddedBackend().entailment
+    backend = EmbeddedBackend()
+    entailment = backend.entailment
     evidence = ("The tower was built in 1871.", "The tower was built in 1950.")
     true, false = entailment.read([(evidence[0], sentence) for sentence in evidence])
     if true.supports < true.refutes or false.refutes < false.supports:
         what = "the entailment model does not distinguish 1871 from 1950"
         raise UsageError(what, hint="reinstall redargue")
-    least = f"leaves a claim open below confidence {MIN_CONFIDENCE:g}"
+    least = f"leaves a claim open below confidence {backend.reader.least_for(()):g}"
     language = "reads English only, so claims in other languages are not checked"
     return f"distinguishes 1871 from 1950; {least}; {language}"
 

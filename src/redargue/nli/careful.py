@@ -26,6 +26,7 @@ from redargue.nli.binding import bind
 from redargue.nli.claim_parts import claim_parts
 from redargue.nli.holders import BY_ORDER, Twin, twin
 from redargue.nli.reader import (
+    CELL,
     SHOWN,
     Candidate,
     Reader,
@@ -131,12 +132,13 @@ class CarefulReader(Reader):
         promise = [_promise(span) + numbers_had(claim, span.cited[0].quote) for span in skimmed]
         order = [alone[at] for at in sorted(range(len(alone)), key=lambda at: -promise[at])]
         picked, joined = order[:PICKED], joined_candidate(order)
-        contexts = {at: text for at, one in enumerate(picked[:IN_CONTEXT]) if (text := _in_context(one, candidates))}
-        texts = [*picked, *contexts.values(), *([joined] if joined else [])]
+        contexts = [text for one in picked[:IN_CONTEXT] if (text := _in_context(one, candidates))]
+        texts = [*picked, *contexts, *([joined] if joined else [])]
         read = self._judged(claim, texts, self._nearness(claim, [each.text for each in texts]), self._careful)
         spans = self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
-        for place, at in enumerate(contexts, len(picked)):
-            if _repeats(spans[place], spans[at]):
+        for place in range(len(picked), len(picked) + len(contexts)):
+            quote = texts[place].cited[0].quote
+            if any(_repeats(spans[place], spans[at]) for at, one in enumerate(picked) if one.cited[0].quote in quote):
                 spans[place] = replace(spans[place], kind="skimmed")
         return (*spans, *(replace(span, kind="skimmed") for span in skimmed))
 
@@ -214,7 +216,7 @@ def _together(before: SourcedSentence, sentence: SourcedSentence) -> SourcedSent
     start = text.find(before.quote)
     after = start + len(before.quote)
     at = text.find(sentence.quote, after)
-    if start < 0 or at < 0 or text[after:at].strip():
+    if start < 0 or at < 0 or text[after:at].strip() or len(before.quote.split()) <= CELL:
         return None
     return SourcedSentence(text[start : at + len(sentence.quote)], sentence.passage)
 

@@ -50,6 +50,7 @@ SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
 NUMBERS = 0.3  # of nearness, for a sentence with all numbers of the claim
 SHOWN = 0.5  # strength above which a text shows a side: without one there is nothing to quote
+CELL = 2  # words of a table's cell, which says nothing by itself
 RELEVANT = 0.5  # probability that a sentence decides the claim either way
 _DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
@@ -298,7 +299,7 @@ class Reading:
         spans = [span for span in self.spans if span.kind != "skimmed" and span.relevance >= RELEVANT]
         relevant = {cited.quote for span in spans for cited in span.cited}
         relevant |= {sentence.quote for sentence in self._of_settled_parts}
-        return tuple(each for each in sentences if each.quote in relevant and len(each.quote.split()) > 2)
+        return tuple(each for each in sentences if each.quote in relevant and len(each.quote.split()) > CELL)
 
     def label(self, labels: LabelSet) -> str | None:
         """The most probable label; for conflicting sources the conflict label, if the set has one.
