@@ -53,6 +53,7 @@ async def test_every_kind_of_answer_can_be_grounded(kind: str, context: str) -> 
 @pytest.mark.anyio
 async def test_documents_are_encoded_once_and_stay_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = shared(0)
+    held = dict(embedder._session._held)  # a check that another test left behind may still be running
     monkeypatch.setattr(embedder._session, "_kept", 0)  # nothing else is kept between calls
     read: list[int] = []
     output = Session._output
@@ -69,11 +70,12 @@ async def test_documents_are_encoded_once_and_stay_encoded(monkeypatch: pytest.M
         answered = len(read) - made
     assert made >= 60  # sentences and their windows
     assert answered < 25  # the claim, what was put together for it, and the pairs
-    assert embedder._session._held == {}
+    assert embedder._session._held.keys() <= held.keys()
 
 
 @pytest.mark.anyio
 async def test_two_grounders_with_one_document_do_not_take_it_from_each_other() -> None:
+    others = set(shared(0)._session._held)
     first, second = (redargue.Grounder(DOCUMENTS, method="single-reader") for _ in range(2))
     held = dict(shared(0)._session._held)
     first.close()
@@ -81,7 +83,7 @@ async def test_two_grounders_with_one_document_do_not_take_it_from_each_other() 
     first.close()  # twice is once
     assert (await second.ground(ANSWERS[0])).outcome is redargue.Outcome.NON_FACTUAL
     second.close()
-    assert shared(0)._session._held == {}
+    assert shared(0)._session._held.keys() <= others
 
 
 def test_a_memory_is_refused(tmp_path: Path) -> None:
