@@ -286,7 +286,8 @@ def _is(place: str, half: str) -> bool:
 
 
 _EMBEDDED = """\
-The embedded backend performs every task: small models, no language model. These figures say how the *protocols* compare
+The embedded backend performs every task, without a language model and here without the large reader
+(`REDARGUE_READER=small`). These figures say how the *protocols* compare
 when the same small reader performs them, not how good they are with the models of their papers. The reader leaves a
 claim open below a confidence of 0.63, which counts as wrong here where the gold label decides the claim; methods that
 have to say true or false lead for this reason. `mad`, `multi-agent-debate`, `reconcile` and `cfmad` are missing: their
