@@ -44,6 +44,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--half", choices=("even", "odd"), default="even")
     parser.add_argument("--limit", type=int, default=1000)
     parser.add_argument("--distractors", action="store_true")
+    parser.add_argument("--min-confidence", type=float, metavar="SHARE", help="decide from here, whatever the source")
     parser.add_argument("--set", action="append", choices=("fever", "scifact", "halueval-qa", *FROZEN))
     given = parser.parse_args(arguments)
     os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> None:
         examples = [example for example in loaded.examples if example.gold]
         store = _distracted() if given.distractors and name == "fever" else None
         passages = _searched(examples, store or corpus_of(chosen.corpus)) if chosen.corpus else frozen(examples)
-        reader = EmbeddedBackend().reader
+        reader = EmbeddedBackend(least=given.min_confidence).reader
         readings = [
             reader.read(example.claim.text, evidence) for example, evidence in zip(examples, passages, strict=True)
         ]
