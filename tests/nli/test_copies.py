@@ -63,16 +63,19 @@ def test_the_opposite_is_never_supported(claim: str, evidence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "evidence",
+    ("evidence", "meaning"),
     [
-        "Opponents claim that the harbour loses money. The accounts show a profit of 1.2 million euros in 2025.",
-        "It is a myth that the harbour loses money.",
-        "Visitors often ask whether the harbour loses money.",
-        "If the winter is hard, the harbour loses money.",
+        (
+            "Opponents claim that the harbour loses money. The accounts show a profit of 1.2 million euros in 2025.",
+            Meaning.REFUTED,
+        ),
+        ("It is a myth that the harbour loses money.", Meaning.NOT_ENOUGH),
+        ("Visitors often ask whether the harbour loses money.", Meaning.NOT_ENOUGH),
+        ("If the winter is hard, the harbour loses money.", Meaning.NOT_ENOUGH),
     ],
 )
-def test_what_someone_claims_asks_or_denies_supports_nothing(evidence: str) -> None:
-    assert answer("The harbour loses money.", evidence)[0] is not Meaning.SUPPORTED
+def test_what_someone_claims_asks_or_denies_supports_nothing(evidence: str, meaning: Meaning) -> None:
+    assert answer("The harbour loses money.", evidence)[0] is meaning
 
 
 @pytest.mark.parametrize(

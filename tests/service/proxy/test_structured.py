@@ -29,7 +29,7 @@ RIGHT = json.dumps({"answer": TRUE, "sources": [1], "confidence": 0.9})
         (json.dumps({FALSE: []}), "non_factual", ""),
         (json.dumps({"height": 343}), "unchecked", "structured"),
         ("{}", "not_checkable", ""),
-        (f'{{"answer": "{TRUE}", "open', "factual", ""),  # cut off: no JSON, and read as any text
+        (f'{{"answer": "{TRUE}", "open', "undecided", "structured"),  # cut off: no JSON, and read as any text
     ],
 )
 def test_the_texts_of_a_structure_are_read_and_other_values_never_pass_for_checked(

@@ -16,6 +16,7 @@ from redargue.text.segment import Sentence
 
 _FENCE = r"\s*(?:```\w*\s+)?"
 _BEGUN = re.compile(_FENCE + r'(?:\{\s*["}]|\[\s*[\[{"])')
+_OBJECT = re.compile(_FENCE + r'(?:\[\s*)?\{\s*"')
 _MAY_BEGIN = re.compile(r"\s*(?:`{0,2}|```\w*\s*|(?:```\w*\s+)?[{\[]\s*)\Z")
 _FENCED = re.compile(_FENCE + r"(?P<value>.*?)\s*(?:```\s*)?\Z", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
@@ -40,6 +41,11 @@ def begins(text: str) -> bool | None:
     if _BEGUN.match(text):
         return True
     return None if _MAY_BEGIN.match(text) else False
+
+
+def is_broken(text: str) -> bool:
+    """Whether a text that is not JSON begins as an object, which was cut off: nobody read its last value."""
+    return _OBJECT.match(text) is not None
 
 
 def structure_of(text: str) -> Structure | None:
