@@ -27,12 +27,14 @@ class Answered(NamedTuple):
         meaning: what the label says.
         confidence: of the label, in [0, 1]; 0 without one.
         supports: the probability that the documents support the claim, in [0, 1].
+        lean: this less the probability that they refute it, in [-1, 1].
         quotes: the sentences shown.
     """
 
     meaning: Meaning
     confidence: float
     supports: float
+    lean: float
     quotes: tuple[str, ...]
 
 
@@ -43,8 +45,8 @@ def answered(questions: Sequence[Question], *, reader: str = "") -> Iterator[Ans
         reading = backend.reader.read(text, passages)
         answer = answer_from(reading, Claim(text=text, labels=FEVER))
         meaning = FEVER.meaning(answer.label) if answer.label else Meaning.NOT_ENOUGH
-        supports = reading.probabilities().supports
-        yield Answered(meaning, answer.confidence or 0.0, supports, answer.quotes)
+        supports, refutes, _ = reading.probabilities()
+        yield Answered(meaning, answer.confidence or 0.0, supports, supports - refutes, answer.quotes)
 
 
 def outcome(gold: Meaning, said: Meaning) -> Outcome:

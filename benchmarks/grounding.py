@@ -4,7 +4,8 @@ Reads the sets of ``grounding/`` in the data folder (visible halves, evaluation 
 reader are the majority answer and two classifiers that do not read (:mod:`benchmarks.baselines`): a
 reader that does not beat word overlap has read nothing. Each document is one passage. The half of a
 row is that of its claim. With ``--split``, each sentence of a claim is read by itself, as for
-``redargue ground``, and the claim is as probable as its least probable sentence.
+``redargue ground``, and the claim is as probable as its least probable sentence. By its lean, a claim
+is supported where it, or with ``--split`` each sentence of it, is more probably supported than refuted.
 """
 
 from __future__ import annotations
@@ -101,10 +102,12 @@ def _parts(claim: str, *, split: bool) -> tuple[str, ...]:
 
 
 def together(answers: Sequence[Answered]) -> Answered:
-    """The answer to a claim of several sentences: that to the worst, and the lowest probability."""
+    """The answer to a claim of several sentences: that to the worst, the lowest probability, and the lowest lean."""
     order = (Meaning.SUPPORTED, Meaning.NOT_ENOUGH, Meaning.REFUTED)
     worst = max(answers, key=lambda answer: order.index(answer.meaning))
-    return worst._replace(supports=min(answer.supports for answer in answers))
+    return worst._replace(
+        supports=min(answer.supports for answer in answers), lean=min(answer.lean for answer in answers)
+    )
 
 
 def sample(wanted: Sequence[bool], rows: Sequence[Row], count: int) -> list[int]:
@@ -142,9 +145,11 @@ def read_row(row: dict[str, Any]) -> Row:
 
 def _of_reader(answers: Sequence[Answered]) -> list[tuple[str, Bools, Floats]]:
     probability = np.array([answer.supports for answer in answers])
+    lean = np.array([answer.lean for answer in answers])
     labelled = np.array([answer.meaning is Meaning.SUPPORTED for answer in answers])
     return [
         ("reader, p > 0.5", probability > 0.5, probability),
+        ("reader, lean", lean > 0, lean),
         ("reader, label", labelled, probability),
     ]
 

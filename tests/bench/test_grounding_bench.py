@@ -95,11 +95,16 @@ def test_only_the_page_of_an_example_is_contradicted_by_support_of_what_it_calls
 
 def test_a_claim_of_several_sentences_is_answered_by_its_worst() -> None:
     supported, open_, refuted = (
-        Answered(meaning, 0.9, supports, ())
-        for meaning, supports in ((Meaning.SUPPORTED, 0.9), (Meaning.NOT_ENOUGH, 0.5), (Meaning.REFUTED, 0.6))
+        Answered(meaning, 0.9, supports, lean, ())
+        for meaning, supports, lean in (
+            (Meaning.SUPPORTED, 0.9, 0.8),
+            (Meaning.NOT_ENOUGH, 0.5, 0.1),
+            (Meaning.REFUTED, 0.6, -0.3),
+        )
     )
     assert together([supported, open_]) == open_
     assert together([refuted, supported, open_]) == refuted._replace(supports=0.5)
+    assert together([supported, open_._replace(lean=-0.4), refuted]).lean == -0.4
     assert together([supported]) == supported
 
 

@@ -181,6 +181,16 @@ class ByClaim(Scripted):
         return [self.by_claim(claim, evidence) for claim, evidence in pairs]
 
 
+def test_what_is_said_of_another_refutes_what_only_one_can_be() -> None:
+    def rule(claim: str, evidence: str) -> Entailment:
+        return SUPPORTS if "Orm" in claim else NEITHER
+
+    for claim, label in {"Tarn is the capital": "REFUTES", "Tarn is a town": "NOT ENOUGH INFO"}.items():
+        text = claim.replace("Tarn", "Orm")
+        reading = read(f"{claim} of Veld.", [Passage(text=f"{text} of Veld.")], ByClaim(rule))
+        assert reading.label(FEVER) == label
+
+
 @pytest.mark.slow
 def test_a_claim_whose_parts_two_sentences_show_is_supported_by_both() -> None:
     def rule(claim: str, evidence: str) -> Entailment:

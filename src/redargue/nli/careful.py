@@ -37,13 +37,16 @@ from redargue.nli.reader import (
     numbers_had,
     without_support,
 )
-from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel
+from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
+from redargue.nli.sole_holders import claims_of_others
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training
 PICKED = 3  # sentences that the large model reads
 LONGEST_ABSTRACT = 5000  # characters that tell a text's kind
 AS_MUCH = 0.25  # log odds of support by which a claim and that of another holder may differ
+SAID = 0.85  # probability of support from which a text says of another what only one can be
+REFUTES = 0.7  # probability from which a text that says it in other words has to refute the claim by itself
 IN_CONTEXT = 2  # of them, also read after the sentence before
 SourceKind = Literal["documents", "abstracts", "web"]
 _SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
@@ -136,6 +139,9 @@ class CarefulReader(Reader):
         texts = [*picked, *contexts, *([joined] if joined else [])]
         read = self._judged(claim, texts, self._nearness(claim, [each.text for each in texts]), self._careful)
         spans = self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
+        of_others = self._of_sole_holders(claim, texts, spans)
+        spans = [replace(span, judgement=of_others.get(span.cited[0].quote, span.judgement)) for span in spans]
+        skimmed = tuple(replace(span, judgement=of_others.get(span.cited[0].quote, span.judgement)) for span in skimmed)
         for place in range(len(picked), len(picked) + len(contexts)):
             quote = texts[place].cited[0].quote
             if any(_repeats(spans[place], spans[at]) for at, one in enumerate(picked) if one.cited[0].quote in quote):
@@ -162,6 +168,24 @@ class CarefulReader(Reader):
             if of_rival.supports > SHOWN and (rival.opposed or as_much):
                 spans[at] = replace(spans[at], judgement=without_support(mine))
         return spans
+
+    def _of_sole_holders(
+        self, claim: str, texts: Sequence[Candidate], spans: Sequence[ScoredSpan]
+    ) -> dict[str, Entailment]:
+        """What refutes the claim, by its quotation: it says of another what only one can be or have done."""
+        refuting: dict[str, Entailment] = {}
+        for each, span in zip(texts, spans, strict=True):
+            if each.kind != "sentence" or span.judgement.supports > SHOWN:
+                continue
+            quote, passage = each.cited[0].quote, each.cited[0].passage
+            for other in claims_of_others(claim, quote, f"{passage.title}\n{passage.text}"):
+                if not other.verbatim and span.judgement.refutes < REFUTES:
+                    continue
+                (read,) = self._judged(other.claim, [each], [span.nearness], self._careful)
+                if read.judgement.supports > SAID:
+                    sure = max(read.judgement.supports, span.judgement.refutes)
+                    refuting[quote] = Entailment(0.0, sure, 1 - sure)
+        return refuting
 
 
 def source_kind(passages: Sequence[Passage]) -> SourceKind:

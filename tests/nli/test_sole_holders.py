@@ -1,0 +1,95 @@
+"""What only one can be or have done, said of another."""
+
+from __future__ import annotations
+
+import pytest
+
+from redargue.nli.sole_holders import claims_of_others
+from support.growth import grows_with_the_square
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "other", "verbatim"),
+    [
+        ("Tarn is the capital of Veld.", "Orm is the capital of Veld.", "Orm is the capital of Veld.", True),
+        (
+            "Ida Berg is the director of the mill.",
+            "The mill's director, Jon Falk, spoke.",
+            "Jon Falk is the director of the mill.",
+            False,
+        ),
+        (
+            "Ida Berg is the mayor of Lisse.",
+            "Mayor Jon Falk opened the bridge in Lisse.",
+            "Jon Falk is the mayor of Lisse.",
+            False,
+        ),
+        ("Ida Berg wrote the songs.", "Jon Falk wrote the songs.", "Jon Falk wrote the songs.", True),
+        (
+            "The songs were written by Ida Berg.",
+            "The songs were written by Jon Falk.",
+            "The songs were written by Jon Falk.",
+            True,
+        ),
+        (
+            "The deepest lake in Veld is Lake Tarn.",
+            "Lake Orm is the deepest lake in Veld.",
+            "The deepest lake in Veld is Lake Orm.",
+            True,
+        ),
+        (
+            "Ida Berg was the winner of the 2011 race.",
+            "Jon Falk won the 2011 race.",
+            "Jon Falk was the winner of the 2011 race.",
+            False,
+        ),
+        ("Ida Berg won the 2011 race.", "Jon Falk won the 2011 race.", "Jon Falk won the 2011 race.", True),
+        ("Åsa Berg is the firm's owner.", "Émile Falk is the firm's owner.", "Émile Falk is the firm's owner.", True),
+    ],
+)
+def test_the_name_of_the_text_takes_the_holders_place(claim: str, text: str, other: str, verbatim: bool) -> None:
+    assert (other, verbatim) in list(claims_of_others(claim, text, text))
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Ida Berg attended the meeting.", "Jon Falk attended the meeting."),
+        ("Ida Berg is a director of the bank.", "Jon Falk is a director of the bank."),
+        ("Ida Berg is one of the owners.", "Jon Falk is one of the owners."),
+        ("Ida Berg is the director of the mill.", "Jon Falk is a director of the mill."),
+        ("Ida Berg is the director of the mill.", "Jon Falk is the deputy director of the mill."),
+        ("Ida Berg is the director of the mill.", "Jon Falk was the director of the mill until 2012."),
+        ("Ida Berg is the director of the mill.", "Jon Falk will become the director of the mill in May."),
+        ("Ida Berg was the director of the mill.", "Jon Falk was the director of the mill."),
+        ("Ida Berg won the race.", "Jon Falk won the race in 1990."),
+        ("Ida Berg wrote songs.", "Jon Falk wrote songs."),
+        ("The Reds won the cup.", "Lisse Town won the cup."),
+        ("Berlin is the seat of the firm.", "West Germany is the seat of the firm."),
+        ("Ida Berg is the director.", "Jon Falk, not Ida Berg, is the director."),
+        ("Lake Tarn is the deepest lake.", "Lake Tarn is the deepest lake."),
+        ("", "Jon Falk wrote the songs."),
+        ("Ida Berg wrote the songs.", ""),
+    ],
+)
+def test_what_several_can_be_or_another_was_before_refutes_nothing(claim: str, text: str) -> None:
+    assert list(claims_of_others(claim, text, text)) == []
+
+
+def test_a_holder_that_the_source_names_elsewhere_may_be_the_same_under_another_name() -> None:
+    claim, text = "Samuel Clemens wrote the book.", "Mark Twain wrote the book."
+    assert list(claims_of_others(claim, text, f"{text} Twain's real name was Clemens.")) == []
+
+
+@pytest.mark.parametrize("text", ["Jon Falk " * 30_000, "an " * 60_000, "a joint " * 30_000, "A" * 200_000])
+def test_long_texts_take_time_in_proportion(text: str) -> None:
+    assert not grows_with_the_square(lambda given: list(claims_of_others("The head is Ida Berg.", given, given)), text)
+
+
+@pytest.mark.parametrize("claim", ["Ida Berg is the head of " + "A " * 120, "It was " * 40, "A's " * 70, "A" * 299])
+def test_long_claims_take_time_in_proportion(claim: str) -> None:
+    def search(given: str) -> None:
+        for _ in range(99):
+            list(claims_of_others(given, "Jon Falk", ""))
+
+    assert not grows_with_the_square(search, claim)
