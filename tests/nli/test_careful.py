@@ -18,6 +18,7 @@ from redargue.nli.aggregation import WEIGHTS, Weights, with_parts
 from redargue.nli.backend import EmbeddedBackend, answer_from
 from redargue.nli.careful import (
     IN_CONTEXT,
+    NEIGHBOURS,
     PICKED,
     CarefulReader,
     CarefulWeights,
@@ -40,7 +41,7 @@ HARBOUR = Passage(
     document="harbour",
 )
 SUPPORTS, REFUTES, NEITHER = Entailment(0.9, 0.05, 0.05), Entailment(0.05, 0.9, 0.05), Entailment(0.05, 0.05, 0.9)
-CERTAIN = Weights((-1.0, 2.0, *[0.0] * 7), (-1.0, 0.0, 2.0, *[0.0] * 6))  # what is read decides
+CERTAIN = Weights((-1.0, 2.0, *[0.0] * 9), (-1.0, 0.0, 2.0, *[0.0] * 8))  # what is read decides
 
 
 class Scripted:
@@ -104,6 +105,49 @@ def test_a_sentence_that_decides_only_after_the_one_before_is_quoted_with_it() -
     assert reading.label(FEVER) == "SUPPORTS"
 
 
+def test_a_sentence_is_read_among_its_neighbours_which_are_never_quoted() -> None:
+    """The neighbours lean to a side that neither a sentence nor two in a row show: it weighs, and the claim is open."""
+    model = Scripted(lambda text: SUPPORTS if "Lindqvist" in text and "bicycles" in text else NEITHER)
+    by_neighbours = Weights((3.0, *[0.0] * 8, 1.0, 0.0), (-9.0, *[0.0] * 10))
+    reading = read("Lindqvist's bridge of 1932 has lanes for bicycles.", [BRIDGE], model, by_neighbours)
+    assert reading.probabilities().supports > 0.9
+    assert f"{BRIDGE.title}. {BRIDGE.text}" in model.seen
+    assert reading.label(FEVER) == "NOT ENOUGH INFO"
+    assert all(each.quote != BRIDGE.text for each in reading.best(Meaning.SUPPORTED, 3))
+
+
+def test_where_the_first_sentence_shows_a_side_little_else_is_read() -> None:
+    model = Scripted(lambda text: SUPPORTS if "1932" in text else NEITHER)
+    assert read("The Alma Bridge opened to traffic in 1932, it is said.", [BRIDGE], model).label(FEVER) == "SUPPORTS"
+    assert set(model.seen) == {f"{BRIDGE.title}. It opened to traffic in 1932.", f"{BRIDGE.title}. {BRIDGE.text}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "around"),
+    [
+        (
+            "The mill opened in 1932. It is red.\n\n## Staff\nNine people work there.",
+            "The mill opened in 1932. It is red.",
+        ),
+        (
+            "The mill opened in 1932. It is red. " + "It has a wheel. " * 60,
+            "The mill opened in 1932. It is red. It has",
+        ),
+        ("Site: Tarn; Opened: 1932.\nSite: Wick; Opened: 2001.", "Site: Tarn; Opened: 1932."),
+        ("The mill opened in 1932.", "The mill opened in 1932."),
+    ],
+)
+def test_neighbours_end_at_headings_rows_and_a_length(text: str, around: str) -> None:
+    model = Scripted(lambda _: NEITHER)
+    claim = "In 1932 the mill of Tarn was opened."
+    read(claim, [Passage(text=text)], model).probabilities()
+    longest = max((seen for seen in model.seen if "1932" in seen), key=len)
+    assert longest.startswith(around)
+    assert len(longest) <= max(NEIGHBOURS - len(claim), len(around))
+    assert "Nine" not in longest
+    assert "Wick" not in longest
+
+
 def test_a_heading_between_two_sentences_keeps_them_apart() -> None:
     passage = Passage(text="The bridge was built by Lindqvist.\n\n## Traffic\nIt opened in 1932.", document="1")
     model = Scripted(lambda text: SUPPORTS if "Lindqvist" in text and "1932" in text else NEITHER)
@@ -155,12 +199,12 @@ def test_the_large_model_reads_few_texts_however_many_passages_there_are() -> No
     model = Scripted(lambda text: NEITHER)
     passages = [Passage(text=f"{BRIDGE.text} Note {number}.", document=str(number)) for number in range(30)]
     assert read("The Alma Bridge opened in 1932.", passages, model).label(FEVER) == "NOT ENOUGH INFO"
-    assert 0 < len(model.seen) <= PICKED + IN_CONTEXT + 1
+    assert 0 < len(model.seen) <= PICKED + IN_CONTEXT + 2
 
 
 def test_what_only_the_small_model_says_is_never_quoted_for_a_side() -> None:
     """The weights take it into account, but without a text that the large model reads so, the claim is open."""
-    skimmed = Weights((3.0, *[0.0] * 8), (-9.0, *[0.0] * 8))
+    skimmed = Weights((3.0, *[0.0] * 10), (-9.0, *[0.0] * 10))
     reading = read("In 1932 the bridge was opened to cars.", [BRIDGE], Scripted(lambda _: NEITHER), skimmed)
     assert not reading.comparisons
     assert reading.probabilities().supports > 0.6
@@ -349,7 +393,7 @@ def package(tmp_path: Path) -> Path:
     for name in ("entailment.onnx", "tokenizer.json"):
         shutil.copy(WEIGHTS_FOLDER / name, folder)
     (folder / "__init__.py").write_text("", encoding="utf-8")
-    write_manifest(folder, {side: list(getattr(WEIGHTS, side)) for side in Weights._fields})
+    write_manifest(folder, {side: [*getattr(WEIGHTS, side), 0.0, 0.0] for side in Weights._fields})
     return folder
 
 

@@ -63,6 +63,7 @@ def test_the_name_of_the_text_takes_the_holders_place(claim: str, text: str, oth
         ("Ida Berg is the director of the mill.", "Jon Falk will become the director of the mill in May."),
         ("Ida Berg was the director of the mill.", "Jon Falk was the director of the mill."),
         ("Ida Berg won the race.", "Jon Falk won the race in 1990."),
+        ("Ida Berg wrote The Mill.", "The Mill was translated by Jon Falk."),
         ("Ida Berg wrote songs.", "Jon Falk wrote songs."),
         ("The Reds won the cup.", "Lisse Town won the cup."),
         ("Berlin is the seat of the firm.", "West Germany is the seat of the firm."),

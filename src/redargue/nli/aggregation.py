@@ -32,6 +32,7 @@ class SourceScore(NamedTuple):
 
 
 NO_SIGNAL = SourceScore(0.0, 0.0)
+UNDECIDED = SourceScore(0.5, 0.5)  # log odds of zero
 
 
 def max_score(one: SourceScore, other: SourceScore) -> SourceScore:
@@ -113,8 +114,11 @@ def aggregation_features(
     lexical: SourceScore,
     *,
     contradicted: bool,
+    window: SourceScore | None = None,
 ) -> tuple[float, ...]:
     """The intercept; log odds of each side by sentence, by passage, of relevance, of each side by words; contradiction.
+
+    With a window, the log odds of each side by it as well.
 
     By sentence: the strongest one combined with the joined text. By passage: the strongest one combined with the second
     strongest. A sentence alone misses its context; a passage blurs its sentences.
@@ -124,6 +128,7 @@ def aggregation_features(
         relevance: of the most relevant passage, in [0, 1].
         lexical: the highest probabilities that :mod:`redargue.nli.lexical` gives to a passage.
         contradicted: whether a sentence contradicts the claim in a named point.
+        window: score of the most promising sentence among its neighbours, which only a large model reads.
     """
     by_sentence, by_passage = [], []
     for side in (0, 1):
@@ -131,7 +136,9 @@ def aggregation_features(
         first, second, *_ = [*sorted((score[side] for score in passages), reverse=True), 0.0, 0.0]
         by_sentence.append(log_odds(1 - (1 - sentence) * (1 - SECOND_SOURCE_WEIGHT * joined[side])))
         by_passage.append(log_odds(1 - (1 - first) * (1 - SECOND_SOURCE_WEIGHT * second)))
-    return (1.0, *by_sentence, *by_passage, log_odds(relevance), *map(log_odds, lexical), float(contradicted))
+    by_words = map(log_odds, lexical)
+    by_window = map(log_odds, window or ())
+    return (1.0, *by_sentence, *by_passage, log_odds(relevance), *by_words, float(contradicted), *by_window)
 
 
 def log_odds(probability: float) -> float:

@@ -1,9 +1,10 @@
 """Reads in two steps: small models rank the sentences, a large one reads the few that can decide.
 
 The embedder finds the nearest sentences of each passage, and the small cross-encoder skims them. The large one then
-reads the most promising sentences, alone and after the sentence before, and the best two of different passages as one
-text. A text that it reads is quoted whole or not at all, so that a verdict rests on what it shows. Of a claim that
-joins several facts, each is read like a claim of its own as well.
+reads the most promising sentence, alone and among its neighbours, promising ones elsewhere, and the best two of
+different passages as one text. Where the neighbours lean to a side that no sentence shows, it reads further sentences
+there, and each after the one before. What it reads is quoted whole or not at all, and the neighbours never, so that a
+verdict rests on what it shows. Of a claim that joins several facts, each is read like a claim of its own as well.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from redargue.nli.aggregation import Weights, log_odds
 from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
 from redargue.nli.claim_parts import claim_parts
+from redargue.nli.facts import is_row
 from redargue.nli.holders import BY_ORDER, Twin, twin
 from redargue.nli.reader import (
     CELL,
@@ -35,6 +37,7 @@ from redargue.nli.reader import (
     SourcedSentence,
     joined_candidate,
     numbers_had,
+    sentences,
     without_support,
 )
 from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
@@ -42,12 +45,13 @@ from redargue.nli.sole_holders import claims_of_others
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training
-PICKED = 3  # sentences that the large model reads
+PICKED = 3  # sentences that the large model may read alone
 LONGEST_ABSTRACT = 5000  # characters that tell a text's kind
 AS_MUCH = 0.25  # log odds of support by which a claim and that of another holder may differ
 SAID = 0.85  # probability of support from which a text says of another what only one can be
 REFUTES = 0.7  # probability from which a text that says it in other words has to refute the claim by itself
-IN_CONTEXT = 2  # of them, also read after the sentence before
+IN_CONTEXT = 2  # of them, those that it may read after the sentence before
+NEIGHBOURS = 700  # characters of a claim and the sentences around one: some 190 tokens
 SourceKind = Literal["documents", "abstracts", "web"]
 _SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
 
@@ -88,7 +92,7 @@ def read_weights(folder: Path) -> CarefulWeights:
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "reinstall redargue-reader, in the same version as redargue"
         raise UsageError(f"{str(path)!r} cannot be read: {error!r}", hint=hint) from None
-    if {len(row) for row in weights} != {len(Weights().supports)}:
+    if {len(row) for row in weights} != {len(Weights().supports) + len(_SIDES)}:
         hint = "install redargue-reader in the same version as redargue"
         raise UsageError(f"{str(path)!r} has the weights of another release", hint=hint)
     return CarefulWeights(folder, sha256, weights, least)
@@ -134,19 +138,25 @@ class CarefulReader(Reader):
         skimmed = self._judged(claim, alone, self._nearness(claim, [each.text for each in alone]), self._entailment)
         promise = [_promise(span) + numbers_had(claim, span.cited[0].quote) for span in skimmed]
         order = [alone[at] for at in sorted(range(len(alone)), key=lambda at: -promise[at])]
-        picked, joined = order[:PICKED], joined_candidate(order)
-        contexts = [text for one in picked[:IN_CONTEXT] if (text := _in_context(one, candidates))]
-        texts = [*picked, *contexts, *([joined] if joined else [])]
-        read = self._judged(claim, texts, self._nearness(claim, [each.text for each in texts]), self._careful)
-        spans = self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
+        window, joined = _among_neighbours(claim, order[0]), joined_candidate(order)
+        beside = [each for each in order[1:PICKED] if _is_within(window, each)]
+        texts = [*(each for each in order[:PICKED] if each not in beside), *([joined] if joined else [])]
+        if window.text != order[0].text:
+            texts.append(window)
+        spans = self._read(claim, texts)
+        contexts = [text for one in order[:IN_CONTEXT] if (text := _in_context(one, candidates))]
+        for more in (beside, contexts):
+            if _leans_unshown(spans):
+                texts += more
+                spans += self._read(claim, more)
         of_others = self._of_sole_holders(claim, texts, spans)
-        spans = [replace(span, judgement=of_others.get(span.cited[0].quote, span.judgement)) for span in spans]
-        skimmed = tuple(replace(span, judgement=of_others.get(span.cited[0].quote, span.judgement)) for span in skimmed)
-        for place in range(len(picked), len(picked) + len(contexts)):
-            quote = texts[place].cited[0].quote
-            if any(_repeats(spans[place], spans[at]) for at, one in enumerate(picked) if one.cited[0].quote in quote):
-                spans[place] = replace(spans[place], kind="skimmed")
-        return (*spans, *(replace(span, kind="skimmed") for span in skimmed))
+        spans += [replace(span, kind="skimmed") for span in skimmed]
+        return tuple(_refuting(span, of_others) for span in spans)
+
+    def _read(self, claim: str, texts: Sequence[Candidate]) -> list[ScoredSpan]:
+        """What the large model says about texts."""
+        read = self._judged(claim, texts, self._nearness(claim, [each.text for each in texts]), self._careful)
+        return self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
 
     def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:
         """The spans, without support that the text gives to the claim of another holder as well.
@@ -156,7 +166,8 @@ class CarefulReader(Reader):
         rivals: dict[int, tuple[Twin, str]] = {}
         for at, (each, span) in enumerate(zip(texts, spans, strict=True)):
             if span.judgement.supports > SHOWN:
-                own, text = parsed(claim), parsed(" ".join(sentence.quote for sentence in each.cited))
+                quotes = " ".join(sentence.quote for sentence in each.cited)
+                own, text = parsed(claim), parsed(each.text if each.kind == "window" else quotes)
                 if BY_ORDER.search(text.text) and bind(own, text).finding != "bound":
                     spans[at] = replace(span, judgement=without_support(span.judgement))
                 elif other := twin(own, text):
@@ -171,20 +182,21 @@ class CarefulReader(Reader):
 
     def _of_sole_holders(
         self, claim: str, texts: Sequence[Candidate], spans: Sequence[ScoredSpan]
-    ) -> dict[str, Entailment]:
-        """What refutes the claim, by its quotation: it says of another what only one can be or have done."""
-        refuting: dict[str, Entailment] = {}
+    ) -> dict[SourcedSentence, Entailment]:
+        """The sentences that refute the claim because they say of another what only one can be or have done."""
+        refuting: dict[SourcedSentence, Entailment] = {}
         for each, span in zip(texts, spans, strict=True):
             if each.kind != "sentence" or span.judgement.supports > SHOWN:
                 continue
-            quote, passage = each.cited[0].quote, each.cited[0].passage
-            for other in claims_of_others(claim, quote, f"{passage.title}\n{passage.text}"):
+            (sentence,) = each.cited
+            passage = sentence.passage
+            for other in claims_of_others(claim, sentence.quote, f"{passage.title}\n{passage.text}"):
                 if not other.verbatim and span.judgement.refutes < REFUTES:
                     continue
                 (read,) = self._judged(other.claim, [each], [span.nearness], self._careful)
                 if read.judgement.supports > SAID:
                     sure = max(read.judgement.supports, span.judgement.refutes)
-                    refuting[quote] = Entailment(0.0, sure, 1 - sure)
+                    refuting[sentence] = Entailment(0.0, sure, 1 - sure)
         return refuting
 
 
@@ -245,6 +257,53 @@ def _together(before: SourcedSentence, sentence: SourcedSentence) -> SourcedSent
     return SourcedSentence(text[start : at + len(sentence.quote)], sentence.passage)
 
 
-def _repeats(context: ScoredSpan, alone: ScoredSpan) -> bool:
-    """Whether a sentence shows in its context only what it shows alone; then it is quoted alone."""
-    return any(min(context.strength(side), alone.strength(side)) > SHOWN for side in _SIDES)
+def _among_neighbours(claim: str, sentence: Candidate) -> Candidate:
+    """The sentence with those around it, up to the next heading or row of a table, after its title."""
+    (cited,) = sentence.cited
+    text, title = cited.passage.text, sentence.text.removesuffix(cited.quote)
+    others = sentences(text)
+    room = NEIGHBOURS - len(claim) - len(title)
+    start = text.find(cited.quote)
+    if start < 0 or cited.quote not in others or is_row(cited.quote):
+        return sentence._replace(kind="window")
+    end, first, last = start + len(cited.quote), others.index(cited.quote), others.index(cited.quote)
+    grows = True
+    while grows:
+        grows = False
+        if first and (before := _adjacent(text, others[first - 1], start, room - (end - start))):
+            start, first, grows = start - before, first - 1, True
+        if last + 1 < len(others) and (
+            after := _adjacent(text, others[last + 1], end, room - (end - start), after=True)
+        ):
+            end, last, grows = end + after, last + 1, True
+    return sentence._replace(kind="window", text=title + text[start:end])
+
+
+def _adjacent(text: str, sentence: str, at: int, room: int, *, after: bool = False) -> int:
+    """The characters from ``at`` to the far end of a sentence that is next to it; 0 if it does not fit."""
+    found = text.find(sentence, at) if after else text.rfind(sentence, 0, at)
+    gap = text[at:found] if after else text[found + len(sentence) : at]
+    length = len(gap) + len(sentence)
+    return 0 if found < 0 or gap.strip() or length > room or is_row(sentence) else length
+
+
+def _is_within(window: Candidate, sentence: Candidate) -> bool:
+    (one,), (other,) = window.cited, sentence.cited
+    return one.passage.sha256 == other.passage.sha256 and other.quote in window.text
+
+
+def _leans_unshown(spans: Sequence[ScoredSpan]) -> bool:
+    """Whether a sentence's neighbours show a side that no text does which can be quoted."""
+    shown = [span for span in spans if span.kind != "window"]
+    return any(
+        span.strength(side) > SHOWN and all(each.strength(side) <= SHOWN for each in shown)
+        for span in spans
+        if span.kind == "window"
+        for side in _SIDES
+    )
+
+
+def _refuting(span: ScoredSpan, of_others: Mapping[SourcedSentence, Entailment]) -> ScoredSpan:
+    """The span as what it has of these sentences says, read alone or among its neighbours."""
+    found = of_others.get(span.cited[0]) if span.kind in ("sentence", "skimmed", "window") else None
+    return replace(span, judgement=found, differs=True) if found else span

@@ -23,6 +23,7 @@ from redargue.nli.aggregation import (
     MIN_CONFIDENCE,
     MIN_SIGNAL,
     NO_SIGNAL,
+    UNDECIDED,
     WEIGHTS,
     SourceScore,
     Weights,
@@ -56,7 +57,8 @@ _DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
 _UNREAD = Entailment(0.0, 0.0, 1.0)
 PASSAGE = 10_000  # characters; thousands of whole documents are not kept in memory
-SpanKind = Literal["sentence", "passage", "joined", "skimmed"]
+SpanKind = Literal["sentence", "passage", "joined", "window", "skimmed"]
+_NOT_SHOWN = ("window", "skimmed")
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class Candidate(NamedTuple):
     """A text to read.
 
     Attributes:
-        kind: a sentence, a shortened passage, the joined sentences of two passages, or a sentence that only the small
-            model has read although there is a large one.
+        kind: a sentence, a shortened passage, the joined sentences of two passages, a sentence among its neighbours
+            (which is not quoted), or a sentence that only the small model has read although there is a large one.
         cited: the sentence to quote; of joined passages one sentence each.
         before: the sentence before, where the text begins with it.
     """
@@ -93,6 +95,7 @@ class ScoredSpan:
         before: as in :class:`Candidate`.
         careful: whether the large model read it, which need not be told what is far.
         coverage: share of the claim's words and values that the text has, in [0, 1].
+        differs: whether the text contradicts the claim in a named point.
     """
 
     cited: tuple[SourcedSentence, ...]
@@ -103,6 +106,7 @@ class ScoredSpan:
     before: SourcedSentence | None = None
     careful: bool = False
     coverage: float = 1.0
+    differs: bool = False
 
     def strength(self, meaning: Meaning) -> float:
         probability = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
@@ -201,7 +205,7 @@ class Reading:
         return min((part.strongest(meaning) for part in self._telling_parts(meaning)), default=alone)
 
     def _strongest_span(self, meaning: Meaning) -> float:
-        return max((span.strength(meaning) for span in self.spans if span.kind != "skimmed"), default=0.0)
+        return max((span.strength(meaning) for span in self.spans if span.kind not in _NOT_SHOWN), default=0.0)
 
     def _telling_parts(self, meaning: Meaning) -> tuple[Reading, ...]:
         """The parts that show a side more strongly than any text shows it of the whole claim."""
@@ -228,8 +232,16 @@ class Reading:
             reduce(max_score, joined, NO_SIGNAL),
             max((span.relevance for span in whole), default=0.0),
             self.lexical,
-            contradicted=self.contradiction is not None,
+            contradicted=self.contradiction is not None or any(span.differs for span in self.spans),
+            window=self._window,
         )
+
+    @property
+    def _window(self) -> SourceScore | None:
+        """What the most promising sentence says among its neighbours; of one without neighbours, nothing."""
+        if not self._careful:
+            return None
+        return next((span.scores for span in self.spans if span.kind == "window"), UNDECIDED)
 
     def probabilities(self) -> Entailment:
         """Calibrated probabilities; a copy of the claim supports it, and a named contradiction excludes support."""
@@ -296,7 +308,7 @@ class Reading:
             if self._telling_parts(meaning):
                 return tuple(sentences)
             return tuple(sentences[index] for index in first_of_sources([each.passage for each in sentences]))
-        spans = [span for span in self.spans if span.kind != "skimmed" and span.relevance >= RELEVANT]
+        spans = [span for span in self.spans if span.kind not in _NOT_SHOWN and span.relevance >= RELEVANT]
         relevant = {cited.quote for span in spans for cited in span.cited}
         relevant |= {sentence.quote for sentence in self._of_settled_parts}
         return tuple(each for each in sentences if each.quote in relevant and len(each.quote.split()) > CELL)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from redargue.nli.grammar import FUNCTION_WORDS
+from redargue.nli.grammar import FUNCTION_WORDS, stem
 
 _AT_MOST = 3  # other names of a text that are tried
 _LONGEST = 2_000  # characters of a text that is searched for names
@@ -55,6 +55,7 @@ _LATER = re.compile(
     r"|(?:was|been) (?:appointed|elected|named|chosen))\b",
     re.IGNORECASE,
 )
+_VERB = re.compile(rf"\b(?:{_DONE_BY}|wrote)\b")
 _COPULA = re.compile(r"\s(?:is|are|was|were|remains)\Z")
 _AFTER_NOUN = re.compile(r"\s(?:of|in|at|for|to|that|who|on|with|by|from)\b")
 _REPEATED = re.compile(r"\b(?:won|hosted)\b")
@@ -108,7 +109,7 @@ def _differ(name: str, other: str, claim: str, source: str) -> bool:
 def _may_be_another(found: re.Match[str], claim: str, text: str) -> bool:
     """Whether the text may speak of a holder at another time, or of one of several holders."""
     others_year = not set(_YEAR.findall(text)) <= set(_YEAR.findall(claim))
-    if _LATER.search(text) or (others_year and _REPEATED.search(claim)):
+    if _LATER.search(text) or (others_year and _REPEATED.search(claim)) or _does_another_thing(claim, text):
         return True
     groups = found.groupdict()
     office, role = groups.get("role"), groups.get("role") or groups.get("past")
@@ -118,6 +119,12 @@ def _may_be_another(found: re.Match[str], claim: str, text: str) -> bool:
     if re.search(_NOT_SOLE + re.escape(noun), text, re.IGNORECASE):
         return True
     return bool(office) and not re.search(_SOLE, role) and _FORMER.search(text) is not None
+
+
+def _does_another_thing(claim: str, text: str) -> bool:
+    """Whether the text has another of these verbs than the claim: "translated", where the claim has "wrote"."""
+    ours, theirs = ({stem(verb) for verb in _VERB.findall(given)} for given in (claim, text))
+    return bool(ours and theirs) and ours.isdisjoint(theirs)
 
 
 def _words(text: str) -> frozenset[str]:
