@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> None:
     """Prints the fitted weights and their cross-validated scores beside the present ones."""
     parser = argparse.ArgumentParser(prog="benchmarks reading", description=__doc__)
     parser.add_argument("--limit", type=int, default=700)
-    parser.add_argument("--penalty", type=float, default=3.0)
+    parser.add_argument("--penalty", type=float, default=300.0, help="on the distance from the present weights")
     parser.add_argument("--rows", type=int, help="of each contrast part; default: all")
     parser.add_argument("--present", action="store_true", help="fit the least confidence alone")
     parser.add_argument("--write", type=Path, metavar="FILE", help="the large reader's manifest.json")
@@ -108,18 +108,20 @@ def _fitted(parts: Mapping[str, Part], penalty: float) -> tuple[Weights, list[We
     weight = np.concatenate(
         [np.full(len(part.gold), SHARES[name] * size / len(part.gold)) for name, part in parts.items()]
     )
-    held_out = [fit(x[kept], gold[kept], weight[kept], penalty) for fold in range(FOLDS) for kept in [group != fold]]
+    prior = np.array(parts["fever"].readings[0].weights)  # of the reader that is installed
+    rest = [group != fold for fold in range(FOLDS)]
+    held_out = [fit(x[kept], gold[kept], weight[kept], penalty, prior) for kept in rest]
     predicted = np.zeros((len(gold), 3))
     for fold, fitted in enumerate(held_out):
         predicted[group == fold] = _softmax(x[group == fold], fitted)
     start = 0
     for name, part in parts.items():
         rows = slice(start, start := start + len(part.gold))
-        present = _softmax(part.x, np.array(part.readings[0].weights))  # of the reader that is installed
+        present = _softmax(part.x, prior)
         line = {"part": name, "n": len(part.gold), "present": _scores(part.gold, present)}
         print(json.dumps(line | {"fitted": _scores(part.gold, predicted[rows])}))
         print(json.dumps({"part": name, "at": _at_thresholds(part.gold, predicted[rows])}))
-    weights = fit(x, gold, weight, penalty)
+    weights = fit(x, gold, weight, penalty, prior)
     for name, row in zip(("supports", "refutes"), weights.round(3).tolist(), strict=True):
         print(f"{name} = {tuple(row)}")
     return _weights(weights), list(map(_weights, held_out))
@@ -255,18 +257,20 @@ def _hash(text: str) -> int:
     return int(hashlib.sha1(text.encode()).hexdigest()[:8], 16)
 
 
-def fit(x: Any, y: Any, weight: Any, penalty: float) -> Any:
-    """Weights of a softmax over two decided answers and a third at zero, by Newton's method: (2, features)."""
-    d = x.shape[1]
-    weights = np.zeros(2 * d)
+def fit(x: Any, y: Any, weight: Any, penalty: float, prior: Any) -> Any:
+    """Weights of a softmax over two decided answers and a third at zero, by Newton's method: (2, features).
+
+    The penalty is on the square of the distance from the prior weights: few rows tell highly correlated features apart.
+    """
+    d, start = x.shape[1], prior.ravel()
+    weights = start.astype(float)
     truth = np.stack([y == 0, y == 1], 1).astype(float)
-    ridge = np.tile(np.r_[0.0, np.full(d - 1, penalty)], 2)
     for _ in range(50):
         p = _softmax(x, weights.reshape(2, d))[:, :2]
-        slope = (x[:, None, :] * ((p - truth) * weight[:, None])[:, :, None]).sum(0).ravel() + ridge * weights
+        slope = (x[:, None, :] * ((p - truth) * weight[:, None])[:, :, None]).sum(0).ravel()
         spread = np.einsum("ni,ij->nij", p, np.eye(2)) - p[:, :, None] * p[:, None, :]
         curve = np.einsum("nij,nk,nl->ikjl", spread * weight[:, None, None], x, x).reshape(2 * d, 2 * d)
-        step = np.linalg.solve(curve + np.diag(ridge + 1e-6), slope)
+        step = np.linalg.solve(curve + penalty * np.eye(2 * d), slope + penalty * (weights - start))
         weights -= step
         if np.abs(step).max() < 1e-8:
             break
