@@ -43,6 +43,7 @@ from support.growth import grows_with_the_square
             "Jon Falk was the winner of the 2011 race.",
             False,
         ),
+        ("Ida Berg is the owner.", "Jon Falk, not Ida Berg, is the owner.", "Jon Falk is the owner.", True),
         ("Ida Berg won the 2011 race.", "Jon Falk won the 2011 race.", "Jon Falk won the 2011 race.", True),
         ("Åsa Berg is the firm's owner.", "Émile Falk is the firm's owner.", "Émile Falk is the firm's owner.", True),
     ],
@@ -64,10 +65,12 @@ def test_the_name_of_the_text_takes_the_holders_place(claim: str, text: str, oth
         ("Ida Berg was the director of the mill.", "Jon Falk was the director of the mill."),
         ("Ida Berg won the race.", "Jon Falk won the race in 1990."),
         ("Ida Berg wrote The Mill.", "The Mill was translated by Jon Falk."),
+        ("Ida Berg wrote the songs.", "Jon Falk wrote the songs with Ida."),
+        ("The mill was founded by Ida Berg.", "The mill was founded by Jon Falk and a fellow student."),
+        ("The war was won by the North.", "The war was won by the Union."),
         ("Ida Berg wrote songs.", "Jon Falk wrote songs."),
         ("The Reds won the cup.", "Lisse Town won the cup."),
         ("Berlin is the seat of the firm.", "West Germany is the seat of the firm."),
-        ("Ida Berg is the director.", "Jon Falk, not Ida Berg, is the director."),
         ("Lake Tarn is the deepest lake.", "Lake Tarn is the deepest lake."),
         ("", "Jon Falk wrote the songs."),
         ("Ida Berg wrote the songs.", ""),
@@ -77,9 +80,18 @@ def test_what_several_can_be_or_another_was_before_refutes_nothing(claim: str, t
     assert list(claims_of_others(claim, text, text)) == []
 
 
-def test_a_holder_that_the_source_names_elsewhere_may_be_the_same_under_another_name() -> None:
-    claim, text = "Samuel Clemens wrote the book.", "Mark Twain wrote the book."
-    assert list(claims_of_others(claim, text, f"{text} Twain's real name was Clemens.")) == []
+@pytest.mark.parametrize(
+    ("source", "others"),
+    [
+        ("Mark Twain wrote the book. Twain's real name was Samuel Clemens.", []),
+        ("Mark Twain (Samuel Clemens) wrote the book.", []),
+        ("Samuel Clemens was born in 1835. Mark Twain wrote the book.", []),
+        ("Mark Twain wrote the book. Samuel Clemens sold it.", ["Mark Twain wrote the book."]),
+    ],
+)
+def test_a_holder_that_the_source_names_may_be_the_same_under_another_name(source: str, others: list[str]) -> None:
+    found = claims_of_others("Samuel Clemens wrote the book.", "Mark Twain wrote the book.", source)
+    assert [each.claim for each in found] == others
 
 
 @pytest.mark.parametrize("text", ["Jon Falk " * 30_000, "an " * 60_000, "a joint " * 30_000, "A" * 200_000])

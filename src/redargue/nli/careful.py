@@ -185,6 +185,8 @@ class CarefulReader(Reader):
     ) -> dict[SourcedSentence, Entailment]:
         """The sentences that refute the claim because they say of another what only one can be or have done."""
         refuting: dict[SourcedSentence, Entailment] = {}
+        if any(span.judgement.supports > SHOWN for span in spans):
+            return refuting
         for each, span in zip(texts, spans, strict=True):
             if each.kind != "sentence" or span.judgement.supports > SHOWN:
                 continue

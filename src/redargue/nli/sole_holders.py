@@ -23,7 +23,7 @@ _SEVERAL = (
     r"(?:one|same|other|main|major|kind|type|sort|part|name|member|reason|home|subject|result|place|star|face)s?\b"
 )
 _SOLE = (
-    r"(?:first|second|third|last|only|final|original|sole|most|[a-z-]+est|winners?|author|founder|inventor|designer"
+    r"(?:first|second|third|last|only|final|original|sole|most|top|[a-z-]+est|winners?|author|founder|inventor|designer"
     r"|architect|creator|composer|discoverer|killer|runners?-up|champions?)\b"
 )
 _DONE = (
@@ -42,7 +42,7 @@ _CLAIMS = tuple(
         rf"(?P<name>{_NAME}) (?P<role>{_DOES}) {_DEFINITE}",
         rf"(?:The|Its|{_OF_ONE}) (?P<role>[^,;:]*?) (?:is|remains) (?:the )?(?P<name>{_NAME})\.?\Z",
         rf"(?:The|Its|{_OF_ONE}) (?P<past>{_SOLE}[^,;:]*?) (?:was|were) (?:the )?(?P<name>{_NAME})\.?\Z",
-        rf".*\b(?:was|were|been) {_DONE_BY} by (?:the )?(?P<name>{_NAME})",
+        rf".*\b(?:was|were|been) {_DONE_BY} by (?P<name>{_NAME})",
         rf".*\b(?:is|are) (?P<role>{_DONE_BY}) by (?:the )?(?P<name>{_NAME})",
     )
 )
@@ -56,9 +56,19 @@ _LATER = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(rf"\b(?:{_DONE_BY}|wrote)\b")
+_DERIVED = re.compile(r"\b(?:translation|edition|adaptation|foreword|preface|sequel|screenplay|cover)\b", re.IGNORECASE)
 _COPULA = re.compile(r"\s(?:is|are|was|were|remains)\Z")
 _AFTER_NOUN = re.compile(r"\s(?:of|in|at|for|to|that|who|on|with|by|from)\b")
 _REPEATED = re.compile(r"\b(?:won|hosted)\b")
+_RENAMED = re.compile(
+    r"\b(?:names?d?|renamed|nicknamed?|called|known|alias|aka|a\.k\.a\.|pseudonym|née|born|formerly|previously|married"
+    r"|abbreviat\w+|short for|stands for)\b|[(=]",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(
+    r"\b(?:[Tt]ogether|[Jj]ointly|[Cc]o-\w+|with (?:[A-ZÀ-ÖØ-Þ]|(?:his|her|their|another|others)\b)"
+    r"|and (?:an?|his|her|their|another|others?|two|three|four|five) )"
+)
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 
 
@@ -72,7 +82,7 @@ class OfAnother(NamedTuple):
 def claims_of_others(claim: str, text: str, source: str) -> Iterator[OfAnother]:
     """The claim with each other name of the text in its holder's place, where only one of them can hold it.
 
-    None where the source names the claim's holder, who may then be the same under another name.
+    None where the source names the claim's holder and speaks of names: it may be the same under another one.
 
     Args:
         text: a sentence of the source, or several.
@@ -100,16 +110,23 @@ def _names_of_length(text: str, count: int) -> dict[str, None]:
 
 
 def _differ(name: str, other: str, claim: str, source: str) -> bool:
-    """Whether two names differ in more than what both are ("Lake Corrin", "Lake Venn"), and the first is not known."""
+    """Whether two names differ in more than what both are ("Lake Corrin", "Lake Venn"), and not in name alone."""
     own, theirs = _words(name), _words(other)
     apart, instead = own - theirs, theirs - own
-    return bool(apart and instead) and apart.isdisjoint(_words(source)) and instead.isdisjoint(_words(claim))
+    if not (apart and instead) or not instead.isdisjoint(_words(claim)):
+        return False
+    return apart.isdisjoint(_words(source)) or not _RENAMED.search(source)
 
 
 def _may_be_another(found: re.Match[str], claim: str, text: str) -> bool:
     """Whether the text may speak of a holder at another time, or of one of several holders."""
     others_year = not set(_YEAR.findall(text)) <= set(_YEAR.findall(claim))
-    if _LATER.search(text) or (others_year and _REPEATED.search(claim)) or _does_another_thing(claim, text):
+    if (
+        _TOGETHER.search(text)
+        or _LATER.search(text)
+        or (others_year and _REPEATED.search(claim))
+        or _does_another_thing(claim, text)
+    ):
         return True
     groups = found.groupdict()
     office, role = groups.get("role"), groups.get("role") or groups.get("past")
@@ -122,9 +139,10 @@ def _may_be_another(found: re.Match[str], claim: str, text: str) -> bool:
 
 
 def _does_another_thing(claim: str, text: str) -> bool:
-    """Whether the text has another of these verbs than the claim: "translated", where the claim has "wrote"."""
+    """Whether the text has another of these verbs than the claim, or is about its translation or sequel."""
     ours, theirs = ({stem(verb) for verb in _VERB.findall(given)} for given in (claim, text))
-    return bool(ours and theirs) and ours.isdisjoint(theirs)
+    made_of_it = {word.lower() for word in _DERIVED.findall(text)} - {word.lower() for word in _DERIVED.findall(claim)}
+    return bool(ours and made_of_it) or bool(ours and theirs and ours.isdisjoint(theirs))
 
 
 def _words(text: str) -> frozenset[str]:
