@@ -72,6 +72,7 @@ def test_the_name_of_the_text_takes_the_holders_place(claim: str, text: str, oth
         ("The Reds won the cup.", "Lisse Town won the cup."),
         ("Berlin is the seat of the firm.", "West Germany is the seat of the firm."),
         ("Lake Tarn is the deepest lake.", "Lake Tarn is the deepest lake."),
+        ("Ida Berg is the  ", "Jon Falk is the  "),
         ("", "Jon Falk wrote the songs."),
         ("Ida Berg wrote the songs.", ""),
     ],

@@ -36,11 +36,11 @@ _DEFINITE = r"(?=the |its |his |her |their |[A-Z\d“\"‘'])"
 _CLAIMS = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"(?P<name>{_NAME}) (?:is|are|remains|has been) {_OF_ONE} (?!{_SEVERAL})(?P<role>[^,;:.]*)",
+        rf"(?P<name>{_NAME}) (?:is|are|remains|has been) {_OF_ONE} (?!{_SEVERAL})(?P<role>\w[^,;:.]*)",
         rf"(?P<name>{_NAME}) (?:was|were|became) {_OF_ONE} (?!{_SEVERAL})(?P<past>(?:[\w’'-]+ ){{0,3}}?{_SOLE})",
         rf"(?P<name>{_NAME}) {_DONE} {_DEFINITE}",
         rf"(?P<name>{_NAME}) (?P<role>{_DOES}) {_DEFINITE}",
-        rf"(?:The|Its|{_OF_ONE}) (?P<role>[^,;:]*?) (?:is|remains) (?:the )?(?P<name>{_NAME})\.?\Z",
+        rf"(?:The|Its|{_OF_ONE}) (?P<role>\w[^,;:]*?) (?:is|remains) (?:the )?(?P<name>{_NAME})\.?\Z",
         rf"(?:The|Its|{_OF_ONE}) (?P<past>{_SOLE}[^,;:]*?) (?:was|were) (?:the )?(?P<name>{_NAME})\.?\Z",
         rf".*\b(?:was|were|been) {_DONE_BY} by (?P<name>{_NAME})",
         rf".*\b(?:is|are) (?P<role>{_DONE_BY}) by (?:the )?(?P<name>{_NAME})",
@@ -129,10 +129,11 @@ def _may_be_another(found: re.Match[str], claim: str, text: str) -> bool:
     ):
         return True
     groups = found.groupdict()
-    office, role = groups.get("role"), groups.get("role") or groups.get("past")
+    office = groups.get("role")
+    role = (office or groups.get("past") or "").strip()
     if not role:
         return False
-    noun = _AFTER_NOUN.split(role.strip())[0].split()[-1]
+    noun = _AFTER_NOUN.split(role)[0].split()[-1]
     if re.search(_NOT_SOLE + re.escape(noun), text, re.IGNORECASE):
         return True
     return bool(office) and not re.search(_SOLE, role) and _FORMER.search(text) is not None
