@@ -49,7 +49,7 @@ from support.growth import grows_with_the_square
     ],
 )
 def test_the_name_of_the_text_takes_the_holders_place(claim: str, text: str, other: str, verbatim: bool) -> None:
-    assert (other, verbatim) in list(claims_of_others(claim, text, text))
+    assert (other, verbatim) in [(each.claim, each.verbatim) for each in claims_of_others(claim, text, text)]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,17 @@ def test_the_name_of_the_text_takes_the_holders_place(claim: str, text: str, oth
         ("Ida Berg wrote the songs.", "Jon Falk wrote the songs with Ida."),
         ("The mill was founded by Ida Berg.", "The mill was founded by Jon Falk and a fellow student."),
         ("The war was won by the North.", "The war was won by the Union."),
+        ("Ida Berg scored 20 points in the final.", "Jon Falk scored 20 points in the final."),
+        ("Norway won 16 gold medals at the Games.", "Veld won 16 gold medals at the Games."),
+        ("Ida Berg bought Orbis shares in 2016.", "Jon Falk bought Orbis shares in 2016."),
+        ("Ida Berg won her first title in 2019.", "Eva Falk won her first title in 2019."),
+        ("Ida Berg is the daughter of Eva Berg.", "Jon Falk is the son of Eva Berg."),
+        ("Spanish is the official language of Veld.", "Quechua is the official language of Veld."),
+        ("Ida Berg is the goalkeeper of Lisse.", "Jon Falk is the goalkeeper of Lisse."),
+        ("Ida Berg invented the vaccine.", "Jon Falk invented the vaccine."),
+        ("The mill is in the west of Veld.", "The harbour is in the west of Veld."),
+        ("Brazil won the World Cup.", "Italy won the World Cup."),
+        ("Brazil won the World Cup in 1990.", "Italy won the World Cup."),
         ("Ida Berg wrote songs.", "Jon Falk wrote songs."),
         ("The Reds won the cup.", "Lisse Town won the cup."),
         ("Berlin is the seat of the firm.", "West Germany is the seat of the firm."),
@@ -86,6 +97,7 @@ def test_what_several_can_be_or_another_was_before_refutes_nothing(claim: str, t
     [
         ("Mark Twain wrote the book. Twain's real name was Samuel Clemens.", []),
         ("Mark Twain (Samuel Clemens) wrote the book.", []),
+        ("Mark Twain wrote the book. Samuel Clemens was Mark Twain.", []),
         ("Samuel Clemens was born in 1835. Mark Twain wrote the book.", []),
         ("Mark Twain wrote the book. Samuel Clemens sold it.", ["Mark Twain wrote the book."]),
     ],
@@ -98,6 +110,16 @@ def test_a_holder_that_the_source_names_may_be_the_same_under_another_name(sourc
 @pytest.mark.parametrize("text", ["Jon Falk " * 30_000, "an " * 60_000, "a joint " * 30_000, "A" * 200_000])
 def test_long_texts_take_time_in_proportion(text: str) -> None:
     assert not grows_with_the_square(lambda given: list(claims_of_others("The head is Ida Berg.", given, given)), text)
+
+
+def test_a_source_is_searched_once_however_many_names_a_text_has() -> None:
+    """Names that do not fit are not looked for in the source, nor is all of a long source read."""
+    names = " ".join(f"Ab{chr(97 + n // 26)}{chr(97 + n % 26)} x" for n in range(300))
+
+    def search(source: str) -> None:
+        list(claims_of_others("Ida is the head of Veld.", names, source))
+
+    assert not grows_with_the_square(search, "Ida, as it is known. " * 20_000)
 
 
 @pytest.mark.parametrize("claim", ["Ida Berg is the head of " + "A " * 120, "It was " * 40, "A's " * 70, "A" * 299])

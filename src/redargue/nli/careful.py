@@ -48,10 +48,12 @@ _LONGEST = 192  # tokens of an input, as in training
 PICKED = 3  # sentences that the large model may read alone
 LONGEST_ABSTRACT = 5000  # characters that tell a text's kind
 AS_MUCH = 0.25  # log odds of support by which a claim and that of another holder may differ
+DENIED = 0.3  # probability of support up to which no text supports a claim whose holder the source names
 SAID = 0.85  # probability of support from which a text says of another what only one can be
 REFUTES = 0.7  # probability from which a text that says it in other words has to refute the claim by itself
 IN_CONTEXT = 2  # of them, those that it may read after the sentence before
-NEIGHBOURS = 700  # characters of a claim and the sentences around one: some 190 tokens
+NEIGHBOURS = 700  # characters of a claim and the sentences around one: some 190 tokens of plain English
+_PIECES = 180  # of words, seven characters each, and marks; figures and rare names take more tokens
 SourceKind = Literal["documents", "abstracts", "web"]
 _SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
 
@@ -185,15 +187,14 @@ class CarefulReader(Reader):
     ) -> dict[SourcedSentence, Entailment]:
         """The sentences that refute the claim because they say of another what only one can be or have done."""
         refuting: dict[SourcedSentence, Entailment] = {}
-        if any(span.judgement.supports > SHOWN for span in spans):
-            return refuting
+        most = max((span.judgement.supports for span in spans), default=0.0)
         for each, span in zip(texts, spans, strict=True):
-            if each.kind != "sentence" or span.judgement.supports > SHOWN:
+            if each.kind != "sentence" or most > SHOWN:
                 continue
             (sentence,) = each.cited
             passage = sentence.passage
             for other in claims_of_others(claim, sentence.quote, f"{passage.title}\n{passage.text}"):
-                if not other.verbatim and span.judgement.refutes < REFUTES:
+                if (not other.verbatim and span.judgement.refutes < REFUTES) or (other.named and most > DENIED):
                     continue
                 (read,) = self._judged(other.claim, [each], [span.nearness], self._careful)
                 if read.judgement.supports > SAID:
@@ -269,8 +270,8 @@ def _among_neighbours(claim: str, sentence: Candidate) -> Candidate:
     if start < 0 or cited.quote not in others or is_row(cited.quote):
         return sentence._replace(kind="window")
     end, first, last = start + len(cited.quote), others.index(cited.quote), others.index(cited.quote)
-    grows = True
-    while grows:
+    grows, pieces = True, _PIECES - _pieces(claim + title)
+    while grows and _pieces(text[start:end]) < pieces:
         grows = False
         if first and (before := _adjacent(text, others[first - 1], start, room - (end - start))):
             start, first, grows = start - before, first - 1, True
@@ -289,13 +290,17 @@ def _adjacent(text: str, sentence: str, at: int, room: int, *, after: bool = Fal
     return 0 if found < 0 or gap.strip() or length > room or is_row(sentence) else length
 
 
+def _pieces(text: str) -> int:
+    return sum(1 for _ in re.finditer(r"\w{1,7}|[^\w\s]", text))
+
+
 def _is_within(window: Candidate, sentence: Candidate) -> bool:
     (one,), (other,) = window.cited, sentence.cited
     return one.passage.sha256 == other.passage.sha256 and other.quote in window.text
 
 
 def _leans_unshown(spans: Sequence[ScoredSpan]) -> bool:
-    """Whether a sentence's neighbours show a side that no text does which can be quoted."""
+    """Whether a sentence's neighbours show a side that no quotable text shows."""
     shown = [span for span in spans if span.kind != "window"]
     return any(
         span.strength(side) > SHOWN and all(each.strength(side) <= SHOWN for each in shown)
