@@ -228,7 +228,7 @@ class Reading:
             joined = [span.scores for span in self.spans if span.kind == "joined"]
         return aggregation_features(
             self.source_scores,
-            self._scores_of("passage", "skimmed"),
+            self._scores_of("passage", "window", "skimmed"),
             reduce(max_score, joined, NO_SIGNAL),
             max((span.relevance for span in whole), default=0.0),
             self.lexical,
