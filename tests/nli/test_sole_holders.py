@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.nli.sole_holders import claims_of_others
+from redargue.nli.holders import claims_of_others
 from support.growth import grows_with_the_square
 
 

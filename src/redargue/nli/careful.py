@@ -26,7 +26,7 @@ from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
 from redargue.nli.claim_parts import claim_parts
 from redargue.nli.facts import is_row
-from redargue.nli.holders import BY_ORDER, Twin, twin
+from redargue.nli.holders import BY_ORDER, Twin, claims_of_others, twin
 from redargue.nli.reader import (
     CELL,
     SHOWN,
@@ -41,7 +41,6 @@ from redargue.nli.reader import (
     without_support,
 )
 from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
-from redargue.nli.sole_holders import claims_of_others
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training
