@@ -3,8 +3,8 @@
 The embedder finds the nearest sentences of each passage, and the small cross-encoder skims them. The large one then
 reads the most promising sentence, alone and among its neighbours, promising ones elsewhere, and the best two of
 different passages as one text. Where the neighbours lean to a side that no sentence shows, it reads further sentences
-there, and each after the one before. What it reads is quoted whole or not at all, and the neighbours never, so that a
-verdict rests on what it shows. Of a claim that joins several facts, each is read like a claim of its own as well.
+there, then two after the one before them. What it reads is quoted whole or not at all, and the neighbours never, so
+that a verdict rests on what it shows. Of a claim that joins several facts, each is read like a claim of its own.
 """
 
 from __future__ import annotations

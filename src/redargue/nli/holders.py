@@ -2,7 +2,8 @@
 
 Beside "The north gate is locked at dusk and the south gate an hour later", the twin of "The north gate is locked an
 hour after dusk" is "The south gate is locked an hour after dusk". A model that finds both in the text has not read who
-holds what, and its support counts for nothing. Of what only one can be or have done, a claim of another is refuted.
+holds what, and its support counts for nothing. A claim of what only one can be or have done is refuted where a text
+says it of another.
 """
 
 from __future__ import annotations
@@ -264,7 +265,7 @@ def _distance(token: WordToken, holder: _Holder) -> int:
 # share ("founded", "is the son of") is not listed.
 
 _AT_MOST = 3  # other names of a text that are tried
-_NAMES = 12  # of which they are taken
+_NAMES = 12  # the first ones, of which these are taken
 _LONGEST = 2_000  # characters of a text that is searched for names
 _LONGEST_CLAIM = 300
 _LONGEST_SOURCE = 100_000
@@ -274,7 +275,8 @@ _OF_ONE = rf"(?:the|{_NAME}(?:[’']s|(?<=s)[’']))"
 _OFFICE = (
     r"(?:director|chief executive(?: officer)?|ceo|chair(?:man|woman|person)?|president|prime minister|chancellor|mayor"
     r"|governor|king|queen|emperor|pope|captain|editor|editor-in-chief|owner|leader|head|head coach|coach|manager"
-    r"|principal|head ?teacher|headmaster|headmistress|speaker|conductor|capital|author|winners?|champions?)\b"
+    r"|principal|head ?teacher|headmaster|headmistress|speaker|conductor|capital|author|winners?|champions?)"
+    r"(?=\.?\Z|[,;:]|\s(?:is|remains|was|were|of|in|at|for|to|since|on|with|by|from|who|that)\b)"  # no "head office"
 )
 _MOST = (
     r"(?:first|second|third|last|only|sole|most|top"
@@ -283,14 +285,14 @@ _MOST = (
 _SOLE = rf"(?:[\w’'-]+ ){{0,2}}?(?:{_OFFICE}|{_MOST})"
 _MADE = r"(?:wrote|directed|composed|painted|sculpted|assassinated)"
 _MADE_BY = _MADE.replace("wrote", "written")
+_TITLED = r"(?:wrote|directed|composed) (?=[A-Z“\"‘])"  # and not "painted Henry VIII", as several did
 _DOES = r"(?:owns|leads|heads|chairs|edits|captains|coaches|manages)"
-_TITLE = r"(?=the |[A-Z“\"‘])"
 _CLAIMS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?P<name>{_NAME}) (?:is|are|remains|has been) {_OF_ONE} (?P<role>{_SOLE}[^,;:.]*)",
         rf"(?P<name>{_NAME}) (?:was|were|became) {_OF_ONE} (?P<past>(?:[\w’'-]+ ){{0,2}}?(?:{_MOST}|author|winners?))",
-        rf"(?P<name>{_NAME}) {_MADE} {_TITLE}",
+        rf"(?P<name>{_NAME}) (?:{_MADE} the |{_TITLED})",
         rf"(?P<name>{_NAME}) won the ",
         rf"(?P<name>{_NAME}) (?P<role>{_DOES}) the ",
         rf"(?:The|{_OF_ONE}) (?P<role>{_SOLE}[^,;:]*?) (?:is|remains) (?:the )?(?P<name>{_NAME})\.?\Z",
@@ -399,8 +401,9 @@ def _may_be_another(found: re.Match[str], claim: str, text: str) -> bool:
     role = (office or groups.get("past") or "").strip()
     if not role:
         return False
-    noun = _AFTER_NOUN.split(role)[0].split()[-1]
-    if re.search(_NOT_SOLE + re.escape(noun), text, re.IGNORECASE):
+    phrase = _AFTER_NOUN.split(role)[0]
+    noun = phrase.split()[-1]
+    if re.search(rf"{_MOST}.*[’']", phrase) or re.search(_NOT_SOLE + re.escape(noun), text, re.IGNORECASE):
         return True
     return bool(office) and not re.search(_MOST, role) and _FORMER.search(text) is not None
 
