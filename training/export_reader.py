@@ -1,7 +1,9 @@
 """Exports the large reader to ONNX below 100 MB: 8-bit weights, and 4-bit ones where little is lost.
 
 ``python export_reader.py --base FOLDER --weights FOLDER/checkpoint.pt … --out FOLDER``. Several checkpoints are
-averaged. Weights are scaled in blocks, and so are activations, so that no input's result depends on its neighbours.
+averaged. ``entailment.onnx`` has the weights, scaled in blocks. ``reader.onnx``, which ``--graph-only`` writes anew,
+computes with one scale for each output of a matrix (``redargue.nli.model_files.unpacked``) and one for each token, so
+that no input's result depends on its neighbours.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import hashlib
 import json
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +112,49 @@ def _quantise_embeddings(model: onnx.ModelProto) -> None:
             model.graph.node.insert(at, step)
 
 
+def integer_graph(model: onnx.ModelProto, weights: str, sha256: str) -> onnx.ModelProto:
+    """The computation with matrices of int8 instead of blocks, without weights; it names the file that has them."""
+    graph, names = model.graph, {}
+    for name, value in (("step", np.float32(1 / 127)), ("middle", np.uint8(128)), ("tiny", np.float32(1e-9))):
+        names[name] = numpy_helper.from_array(np.asarray(value), name)
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        if node.op_type != "MatMulNBits":
+            nodes.append(node)
+            continue
+        shape = {attribute.name: attribute.i for attribute in node.attribute}
+        tokens, matrix, result = node.input[0], node.input[1].rpartition("_Q")[0], node.output[0]
+        columns, shares, most = f"{matrix}_columns", f"{tokens}/shares", f"{tokens}/most"
+        names[matrix] = _left_out(matrix, [shape["K"], shape["N"]], onnx.TensorProto.INT8, weights)
+        names[columns] = _left_out(columns, [shape["N"]], onnx.TensorProto.FLOAT, weights)
+        if not any(most in made.output for made in nodes):
+            nodes += [
+                onnx.helper.make_node("Abs", [tokens], [f"{tokens}/sizes"]),
+                onnx.helper.make_node("ReduceMax", [f"{tokens}/sizes"], [f"{tokens}/top"], axes=[-1], keepdims=1),
+                onnx.helper.make_node("Max", [f"{tokens}/top", "tiny"], [most]),
+                onnx.helper.make_node("Div", [tokens, most], [f"{tokens}/parts"]),
+                onnx.helper.make_node("QuantizeLinear", [f"{tokens}/parts", "step", "middle"], [shares]),
+            ]
+        inputs, made = [shares, matrix, "step", columns, "middle"], f"{result}/shares"
+        nodes.append(onnx.helper.make_node("MatMulIntegerToFloat", inputs, [made], domain="com.microsoft"))
+        nodes.append(onnx.helper.make_node("Mul", [made, most], [result]))
+    used = {name for node in nodes for name in node.input}
+    for tensor in graph.initializer:
+        if tensor.name in used:
+            names[tensor.name] = _left_out(tensor.name, tensor.dims, tensor.data_type, weights)
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(names.values())
+    onnx.helper.set_model_props(model, {weights: sha256})
+    return model
+
+
+def _left_out(name: str, shape: Sequence[int], kind: int, file: str) -> onnx.TensorProto:
+    tensor = onnx.TensorProto(name=name, dims=shape, data_type=kind, data_location=onnx.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=file)
+    return tensor
+
+
 def tokenizer_of(base: Path) -> dict[str, object]:
     """The base tokenizer in the form that the package reads: pairs by a template, no truncation, no padding."""
     made = json.loads((base / "tokenizer.json").read_text(encoding="utf-8"))
@@ -133,22 +179,27 @@ def tokenizer_of(base: Path) -> dict[str, object]:
 def main() -> None:
     """Exports, quantises and writes the package's files but the fitted weights of the aggregation."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--base", type=Path, required=True)
-    parser.add_argument("--weights", type=Path, nargs="+", required=True)
+    parser.add_argument("--base", type=Path)
+    parser.add_argument("--weights", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--four-bits", default=FOUR_BITS, metavar="PATTERN")
     parser.add_argument("--fp32", type=Path, help="keep the unquantised model here, to compare with")
+    parser.add_argument("--graph-only", action="store_true", help="write reader.onnx for the weights in --out")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    model = base_model(args.base)
-    model.load_state_dict(averaged(args.weights))
-    with tempfile.TemporaryDirectory() as folder:
-        full = args.fp32 or Path(folder) / "reader.onnx"
-        export(model, full)
-        onnx.save(quantised(onnx.load(full), args.four_bits), args.out / "entailment.onnx")
-    text = json.dumps(tokenizer_of(args.base), ensure_ascii=False, separators=(",", ":"))
-    (args.out / "tokenizer.json").write_text(text, encoding="utf-8")
-    files = {name: (args.out / name).read_bytes() for name in ("entailment.onnx", "tokenizer.json")}
+    weights = args.out / "entailment.onnx"
+    if not args.graph_only:
+        model = base_model(args.base)
+        model.load_state_dict(averaged(args.weights))
+        with tempfile.TemporaryDirectory() as folder:
+            full = args.fp32 or Path(folder) / "reader.onnx"
+            export(model, full)
+            onnx.save(quantised(onnx.load(full), args.four_bits), weights)
+        text = json.dumps(tokenizer_of(args.base), ensure_ascii=False, separators=(",", ":"))
+        (args.out / "tokenizer.json").write_text(text, encoding="utf-8")
+    graph = integer_graph(onnx.load(weights), weights.name, hashlib.sha256(weights.read_bytes()).hexdigest())
+    (args.out / "reader.onnx").write_bytes(graph.SerializeToString(deterministic=True))
+    files = {name: (args.out / name).read_bytes() for name in ("entailment.onnx", "reader.onnx", "tokenizer.json")}
     manifest_path = args.out / "manifest.json"
     manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
     manifest["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}

@@ -1,14 +1,19 @@
-"""Arrays of the wheel: a damaged installation is an error that names the file."""
+"""Arrays and weights of the wheels: a damaged installation is an error that names the file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from redargue.errors import UsageError
-from redargue.nli.model_files import read_arrays
+from redargue.nli.model_files import HIGHEST, read_arrays, unpacked
+
+Array = npt.NDArray[Any]
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "without the array", "pickled"])
@@ -23,3 +28,61 @@ def test_a_damaged_file_is_named(damage: str, tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 300])
     with pytest.raises(UsageError, match=r"a\.npz.*\n.*reinstall redargue"):
         read_arrays(path, ["weights"])
+
+
+def varint(value: int) -> bytes:
+    return bytes([value & 127 | 128]) + varint(value >> 7) if value > 127 else bytes([value])
+
+
+def message(number: int, content: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def onnx_file(path: Path, tensors: Mapping[str, Array]) -> Path:
+    """A file in ONNX's format with these tensors and no computation."""
+    kinds = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int8): 3}
+    graph = b""
+    for name, array in tensors.items():
+        shape = b"".join(varint(1 << 3) + varint(size) for size in array.shape)
+        kind = varint(2 << 3) + varint(kinds[array.dtype])
+        graph += message(5, shape + kind + message(8, name.encode()) + message(9, array.tobytes()))
+    path.write_bytes(message(7, graph))
+    return path
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_weights_in_blocks_get_one_scale_for_each_output(bits: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(bits)
+    outputs, blocks, size = 70, 3, 16
+    values = random.integers(0, 2**bits, (outputs, blocks, size), np.uint8)
+    scales = random.normal(0, 0.01, (outputs, blocks)).astype(np.float32)
+    scales[5] = 0
+    tensors = {"m_scales": scales, "bias": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    zeros = np.full((outputs, blocks, 1), 128)
+    if bits == 8:
+        tensors["m_Q8"] = values
+    else:
+        zeros = random.integers(0, 16, (outputs, blocks + 1), np.uint8)
+        zeros[:, blocks] = 0  # fills the last byte
+        tensors["m_Q4"] = values[..., 0::2] | values[..., 1::2] << 4
+        tensors["m_zero_points"] = zeros[:, 0::2] | zeros[:, 1::2] << 4
+        zeros = zeros[:, :blocks, None]
+    weights = unpacked(onnx_file(tmp_path / "w.onnx", tensors))
+    assert weights.keys() == {"m", "m_columns", "bias"}
+    assert (weights["bias"] == tensors["bias"]).all()
+    assert weights["m"].dtype == np.int8
+    assert weights["m"].shape == (blocks * size, outputs)
+    assert np.abs(weights["m"]).max() == HIGHEST
+    meant = ((values.astype(float) - zeros) * scales[..., None]).reshape(outputs, -1).T
+    assert (np.abs(weights["m"] * weights["m_columns"] - meant) <= weights["m_columns"] * 0.5001).all()
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "another kind"])
+def test_a_damaged_file_of_weights_is_named(damage: str, tmp_path: Path) -> None:
+    path = onnx_file(tmp_path / "w.onnx", {"m_scales": np.ones((4, 2), np.float32)})
+    if damage == "missing":
+        path.unlink()
+    elif damage != "another kind":  # there, the scales have no weights
+        path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 20])
+    with pytest.raises(UsageError, match=r"w\.onnx.*\n.*reinstall redargue-reader"):
+        unpacked(path)

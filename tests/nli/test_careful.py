@@ -17,7 +17,9 @@ from redargue.nli import backend
 from redargue.nli.aggregation import WEIGHTS, Weights, with_parts
 from redargue.nli.backend import EmbeddedBackend, answer_from
 from redargue.nli.careful import (
+    GRAPH,
     IN_CONTEXT,
+    MANIFEST,
     NEIGHBOURS,
     PICKED,
     CarefulReader,
@@ -27,7 +29,9 @@ from redargue.nli.careful import (
     source_kind,
 )
 from redargue.nli.reader import Reader, Reading
-from redargue.nli.session import WEIGHTS_FOLDER, CrossEncoder, Entailment, shared
+from redargue.nli.session import CrossEncoder, Entailment, shared
+
+PACKAGED = Path(__file__).parents[2] / "packages" / "redargue-reader" / "redargue_reader"
 
 BRIDGE = Passage(
     text="The Alma Bridge was built by the firm of Otto Lindqvist. It opened to traffic in 1932. "
@@ -387,11 +391,9 @@ def test_nothing_to_read_is_open() -> None:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A package of weights, with the bundled cross-encoder in place of the large one."""
+    """A package without its models."""
     folder = tmp_path / "redargue_reader"
     folder.mkdir()
-    for name in ("entailment.onnx", "tokenizer.json"):
-        shutil.copy(WEIGHTS_FOLDER / name, folder)
     (folder / "__init__.py").write_text("", encoding="utf-8")
     write_manifest(folder, {side: [*getattr(WEIGHTS, side), 0.0, 0.0] for side in Weights._fields})
     return folder
@@ -399,12 +401,15 @@ def package(tmp_path: Path) -> Path:
 
 def write_manifest(folder: Path, aggregation: dict[str, Any]) -> None:
     least = {"documents": 0.63, "abstracts": 0.7, "web": 0.8}
-    manifest = {"sha256": {"entailment.onnx": "a1b2c3d4e5f6a7b8"}, "aggregation": aggregation, "least": least}
+    manifest = {"sha256": {GRAPH: "a1b2c3d4e5f6a7b8"}, "aggregation": aggregation, "least": least}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_an_installed_package_reads_and_is_part_of_the_identity(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in PACKAGED.iterdir():
+        if path.is_file() and path.name != MANIFEST:
+            shutil.copy(path, package)
     monkeypatch.setattr("redargue.nli.backend.careful_weights", lambda: read_weights(package))
     backend = EmbeddedBackend(threads=1)
     assert isinstance(backend.reader, CarefulReader)
@@ -427,8 +432,7 @@ def test_a_package_that_does_not_fit_says_what_to_install(package: Path, aggrega
 
 
 def test_a_package_without_its_model_says_what_to_install(package: Path) -> None:
-    (package / "entailment.onnx").unlink()
-    with pytest.raises(UsageError, match=r"no file 'entailment\.onnx'") as refused:
+    with pytest.raises(UsageError, match=r"no file 'reader\.onnx'") as refused:
         read_weights(package).model(threads=1)
     assert "redargue-reader" in refused.value.hint
 

@@ -42,7 +42,7 @@ from redargue.nli.reader import (
 )
 from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
 
-PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
+PACKAGE, MANIFEST, GRAPH = "redargue_reader", "manifest.json", "reader.onnx"
 _LONGEST = 192  # tokens of an input, as in training
 PICKED = 3  # sentences that the large model may read alone
 LONGEST_ABSTRACT = 5000  # characters that tell a text's kind
@@ -61,7 +61,7 @@ class CarefulWeights(NamedTuple):
     """The large cross-encoder of an installed package.
 
     Attributes:
-        sha256: of its file.
+        sha256: of the file that computes, which names that of the weights.
         weights: of the aggregation, fitted to its readings.
         least: the probability of a side, in [0, 1], below which a claim is left open, for each kind of source.
     """
@@ -72,7 +72,7 @@ class CarefulWeights(NamedTuple):
     least: tuple[tuple[SourceKind, float], ...]
 
     def model(self, *, threads: int = 0) -> CrossEncoder:
-        return CrossEncoder(threads=threads, folder=self.folder, longest=_LONGEST)
+        return CrossEncoder(threads=threads, folder=self.folder, longest=_LONGEST, graph=GRAPH)
 
 
 @cache
@@ -89,7 +89,7 @@ def read_weights(folder: Path) -> CarefulWeights:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         weights = Weights(*(tuple(map(float, manifest["aggregation"][side])) for side in Weights._fields))
         least = tuple((kind, float(manifest["least"][kind])) for kind in get_args(SourceKind))
-        sha256 = str(manifest["sha256"]["entailment.onnx"])
+        sha256 = str(manifest["sha256"][GRAPH])
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "reinstall redargue-reader, in the same version as redargue"
         raise UsageError(f"{str(path)!r} cannot be read: {error!r}", hint=hint) from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import stat
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -32,6 +35,7 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]
 
 LARGEST = 2**31  # bytes: what a file in this format can have without further files
 LONGEST_RUN = 300.0  # seconds for one text
+Weight = npt.NDArray[Any]
 HINT = "export the model to ONNX again, with standard operators and its weights in the same folder"
 _CHILDREN = {  # of the messages that can contain a tensor, by the number of the field
     "model": {7: "graph", 20: "training", 25: "function"},
@@ -51,12 +55,13 @@ class OnnxFile:
     Args:
         path: of the file.
         bounded: stop a run after :data:`LONGEST_RUN` seconds.
+        weights: those that the file leaves out, by name.
 
     Raises:
         UsageError: the file cannot be loaded, or its weights are outside of its folder.
     """
 
-    def __init__(self, path: Path, *, bounded: bool = True) -> None:
+    def __init__(self, path: Path, *, bounded: bool = True, weights: Mapping[str, Weight] | None = None) -> None:
         import onnxruntime  # takes 0.2 s, and other backends do not need it
 
         self._path, self._runtime, self._bounded = path, onnxruntime, bounded
@@ -64,7 +69,10 @@ class OnnxFile:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4 if bounded else 3
+        weights = weights or {}
         try:
+            values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
+            options.add_external_initializers(list(weights), values)
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
             self.inputs = {tensor.name for tensor in self._session.get_inputs()}
         except Exception as error:  # onnxruntime's have no base class
@@ -153,12 +161,14 @@ def _named_files(data: mmap.mmap) -> Iterator[str]:
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number, begin and end of the fields of a message that have a length."""
+    """Number, begin and end of a message's integers and of its fields that have a length."""
     while start < end:
         key, start = _varint(data, start)
         match key & 7:
             case 0:
+                begin = start
                 _, start = _varint(data, start)
+                yield key >> 3, begin, start
             case 1:
                 start += 8
             case 2:
@@ -182,3 +192,84 @@ def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
     raise ValueError("it is not an ONNX file")
+
+
+# The large reader's weights are kept in 4 and 8 bits, in blocks with a scale each: the file is below 100 MB. Its
+# computation, a file of its own, is in integers, which takes half the time. There each output has one scale, and no
+# weight exceeds 63: on processors without VNNI, two products with activations of 8 bits have to fit into 16 bits.
+
+HIGHEST = 63
+_TYPES = {1: np.float32, 2: np.uint8, 3: np.int8}  # by their numbers in ONNX
+_LEAST = np.finfo(np.float32).tiny  # scale of an output whose weights are zero
+_ROWS = 64  # that are unpacked together: their numbers stay in the processor's cache
+
+
+def unpacked(path: Path) -> dict[str, Weight]:
+    """The weights of a model with blocks, by name: NAME as int8 of shape (inputs, outputs), its scales NAME_columns.
+
+    Raises:
+        UsageError: the file is damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            tensors = dict(_tensors(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+        packed = [name.removesuffix("_scales") for name in tensors if name.endswith("_scales")]
+        weights = {name: np.array(array) for name, array in tensors.items() if not name.startswith(tuple(packed))}
+        with ThreadPoolExecutor() as pool:
+            for name, by_column in zip(packed, pool.map(partial(_by_column, tensors), packed), strict=True):
+                weights[name], weights[f"{name}_columns"] = by_column
+    except (OSError, ValueError, IndexError, KeyError) as error:
+        hint = "reinstall redargue-reader: its wheel contains the file"
+        raise UsageError(f"{str(path)!r} cannot be read: {error!r}", hint=hint) from None
+    return weights
+
+
+def _halves(packed: Weight) -> Weight:
+    """Both four bits of each byte, the lower ones first."""
+    values = np.empty((*packed.shape[:-1], packed.shape[-1] * 2), np.uint8)
+    values[..., 0::2], values[..., 1::2] = packed & 15, packed >> 4
+    return values
+
+
+def _by_column(tensors: Mapping[str, Weight], name: str) -> tuple[Weight, Weight]:
+    """One matrix, of shape (inputs, outputs), and the scales of its outputs."""
+    if f"{name}_Q8" in tensors:
+        values = tensors[f"{name}_Q8"].view(np.int8) ^ np.int8(-128)
+    else:
+        values, zeros = (_halves(tensors[f"{name}_{part}"]).view(np.int8) for part in ("Q4", "zero_points"))
+        values -= zeros[:, : values.shape[1], np.newaxis]
+    outputs = len(values)
+    scales = tensors[f"{name}_scales"].reshape(outputs, -1, 1)
+    weights = np.empty((values[0].size, outputs), np.int8)
+    columns = np.empty(outputs, np.float32)
+    for start in range(0, outputs, _ROWS):
+        rows, each = values[start : start + _ROWS], scales[start : start + _ROWS]
+        most = np.maximum(rows.max(2).astype(np.int16), -rows.min(2).astype(np.int16))
+        column = (most * np.abs(each[..., 0])).max(1) / np.float32(HIGHEST)
+        shares = rows * (each / np.maximum(column, _LEAST)[:, np.newaxis, np.newaxis])
+        weights[:, start : start + _ROWS] = np.rint(shares, out=shares).astype(np.int8).reshape(len(rows), -1).T
+        columns[start : start + _ROWS] = column
+    return weights, columns
+
+
+def _tensors(data: mmap.mmap) -> Iterator[tuple[str, Weight]]:
+    graphs = [(begin, stop) for number, begin, stop in _fields(data, 0, len(data)) if number == 7]
+    for start, end in graphs:
+        for number, begin, stop in _fields(data, start, end):
+            if number == 5:
+                yield _tensor(data, begin, stop)
+
+
+def _tensor(data: mmap.mmap, start: int, end: int) -> tuple[str, Weight]:
+    shape, kind, name, raw = [], 0, "", (0, 0)
+    for number, begin, stop in _fields(data, start, end):
+        match number:
+            case 1:
+                shape.append(_varint(data, begin)[0])
+            case 2:
+                kind = _varint(data, begin)[0]
+            case 8:
+                name = data[begin:stop].decode()
+            case 9:
+                raw = begin, stop
+    return name, np.frombuffer(data, _TYPES[kind], offset=raw[0], count=math.prod(shape)).reshape(shape)

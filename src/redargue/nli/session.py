@@ -31,7 +31,7 @@ import numpy.typing as npt
 from redargue.database import SqliteGuard
 from redargue.errors import UsageError
 from redargue.files import make_folder, make_private, sha256_of
-from redargue.nli.model_files import OnnxFile
+from redargue.nli.model_files import OnnxFile, unpacked
 from redargue.nli.wordpiece import WordPiece
 from redargue.registry import install
 
@@ -127,15 +127,30 @@ class TextModel(ABC):
 
 
 class Session(TextModel):
-    """A bundled ONNX model with its tokenizer; ``kept`` outputs are cached in memory."""
+    """A bundled ONNX model with its tokenizer; ``kept`` outputs are cached in memory.
 
-    def __init__(self, model: str, *, longest: int, kept: int, threads: int = 0, folder: Path = WEIGHTS_FOLDER) -> None:
-        for name in (model, "tokenizer.json"):
+    Args:
+        model: the file's name.
+        weights: the name of the file with the weights, in blocks, if they are not in the first.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        longest: int,
+        kept: int,
+        threads: int = 0,
+        folder: Path = WEIGHTS_FOLDER,
+        weights: str | None = None,
+    ) -> None:
+        for name in (model, weights or model, "tokenizer.json"):
             if not (folder / name).is_file():
                 package = "redargue" if folder == WEIGHTS_FOLDER else "redargue-reader"
                 hint = f"reinstall {package}: its wheel contains the file"
                 raise UsageError(f"no file {name!r} in {str(folder)!r}", hint=hint)
-        self._session = OnnxFile(folder / model, bounded=False)
+        left_out = unpacked(folder / weights) if weights else {}
+        self._session = OnnxFile(folder / model, bounded=False, weights=left_out)
         tokenizer = read_tokenizer(folder, longest)
         super().__init__(model, tokenizer, sha256=lambda: file_sha256(folder / model), kept=kept, threads=threads)
 
@@ -324,11 +339,20 @@ class EntailmentModel(Protocol):
 
 
 class CrossEncoder:
-    """Reads (claim, evidence) pairs; ``threads``: pairs read concurrently, 0 for one per core."""
+    """Reads (claim, evidence) pairs.
 
-    def __init__(self, *, threads: int = 0, folder: Path = WEIGHTS_FOLDER, longest: int = 160) -> None:
-        self._path = folder / "entailment.onnx"
-        self._session = Session(self._path.name, longest=longest, kept=_KEPT, threads=threads, folder=folder)
+    Args:
+        threads: pairs read concurrently, 0 for one per core.
+        longest: a pair, in tokens.
+        graph: the name of the file that computes with the weights of ``entailment.onnx``, if it does not itself.
+    """
+
+    def __init__(
+        self, *, threads: int = 0, folder: Path = WEIGHTS_FOLDER, longest: int = 160, graph: str | None = None
+    ) -> None:
+        model, weights = (graph, "entailment.onnx") if graph else ("entailment.onnx", None)
+        self._path = folder / model
+        self._session = Session(model, longest=longest, kept=_KEPT, threads=threads, folder=folder, weights=weights)
 
     @cached_property
     def sha256(self) -> str:
