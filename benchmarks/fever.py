@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--profile", choices=("paper", "hardened"), default=PROFILE)
     given = parser.parse_args(arguments)
     settings = {name: json.loads(value) for name, value in (pair.split("=", 1) for pair in given.set)}
-    path, cost = pool.store(named=True)
+    path, cost = pool.store()
     chosen = pool.claims(given.half, given.limit)
     figures: dict[str, Any] = {
         "method": METHOD,

@@ -54,23 +54,14 @@ def claims(half: str, limit: int, name: str = "paper_test") -> list[dict[str, An
     return list(seen.values())[:limit]
 
 
-def store(*, named: bool = False) -> tuple[Path, dict[str, Any]]:
-    """The index over the pool, and what making it cost (empty where it was there).
-
-    Args:
-        named: give Wikipedia as the passages' publisher, as its search tool does. Then all are of one source, and the
-            large reader decides from the least confidence of encyclopedias.
-    """
-    path = BUILD / ("wikipedia.db" if named else "fever.db")
+def store() -> tuple[Path, dict[str, Any]]:
+    """The index over the pool, and what making it cost (empty where it was there)."""
+    path = BUILD / "fever.db"
     if path.exists():
         return path, {}
     BUILD.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     source = data() / "benchmarks" / "fever" / "corpus.jsonl.gz"
-    if named:
-        passages = [{"id": row["id"], "text": row["text"], "publisher": "Wikipedia"} for row in rows(source)]
-        source = BUILD / "wikipedia.jsonl"
-        source.write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
     beside = path.with_suffix(".part.db")  # an interrupted one is completed, and never taken for the whole
     command = [sys.executable, "-m", "redargue.cli.app", "corpus", "add", str(source), "--store", str(beside)]
     subprocess.run(command, check=True)

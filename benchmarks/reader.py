@@ -52,7 +52,8 @@ def main(arguments: list[str]) -> None:
         chosen, data = SETS[name], pool.data()
         loaded = load(chosen.dataset, data / chosen.path, half=given.half, limit=given.limit, options=chosen.options)
         examples = [example for example in loaded.examples if example.gold]
-        passages = _searched(examples, _store(name, given.distractors)) if chosen.corpus else frozen(examples)
+        store = _distracted() if given.distractors and name == "fever" else None
+        passages = _searched(examples, store or corpus_of(chosen.corpus)) if chosen.corpus else frozen(examples)
         reader = EmbeddedBackend(least=given.min_confidence).reader
         readings = [
             reader.read(example.claim.text, evidence) for example, evidence in zip(examples, passages, strict=True)
@@ -64,12 +65,6 @@ def main(arguments: list[str]) -> None:
             for reranked in (False, True):
                 line |= _hits(examples, corpus_of("scifact"), reranked=reranked)
         print(json.dumps(line), flush=True)
-
-
-def _store(name: str, distractors: bool) -> Path:
-    if name == "fever":
-        return _distracted() if distractors else pool.store(named=True)[0]
-    return corpus_of(SETS[name].corpus)
 
 
 def _searched(examples: Sequence[Example], store: Path) -> list[tuple[Passage, ...]]:

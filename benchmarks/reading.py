@@ -5,9 +5,9 @@ out); contrast documents, given, own and paraphrased, that no model was trained 
 ``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they
 give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also the least
 confidence of each kind of source, from what it decides with all its rules and with the parts of claims: documents are
-everyday ones of other authors (and of claims that cross two facts at most 1 of 20 may be supported), the encyclopedia
-FEVER's pool, abstracts those of SciFact, the web frozen evidence. What claims that the project wrote to mislead a
-reader would need is printed. ``--write`` puts both into its package. ``--present`` keeps the weights that it has.
+everyday ones of other authors (and of claims that cross two facts at most 1 of 20 may be supported), abstracts those of
+SciFact, the web frozen evidence. What FEVER's pool, and claims that the project wrote to mislead a reader, would need
+is printed. ``--write`` puts both into its package. ``--present`` keeps the weights that it has.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ SCIFACT = {"SUPPORT": 0, "CONTRADICT": 1, "NOT ENOUGH INFO": 2}
 SHARES = {"fever": 1.0, "held-out contrast": 1.0, "own": 0.6, "written": 1.0, "contrast": 0.6}
 KINDS: dict[SourceKind, tuple[str, ...]] = {
     "documents": ("held-out contrast", "contrast"),
-    "encyclopedia": ("fever",),
     "abstracts": ("scifact",),
     "web": ("web",),
 }
@@ -185,7 +184,7 @@ def _weighed(reading: Reading, weights: Weights) -> Reading:
 
 def _fever(limit: int) -> Part:
     rows = pool.claims("even", pool.REPORTED + limit)[pool.REPORTED :]
-    readings = read([row["claim"] for row in rows], pool.store(named=True)[0])
+    readings = read([row["claim"] for row in rows], pool.store()[0])
     return _part(readings, [CODES[row["label"]] for row in rows], [row["claim"] for row in rows])
 
 

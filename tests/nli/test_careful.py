@@ -65,31 +65,29 @@ class Scripted:
 
 
 def read(claim: str, passages: Sequence[Passage], model: Any, weights: Weights = CERTAIN) -> Reading:
-    least: dict[SourceKind, float] = {"documents": 0.63, "encyclopedia": 0.6, "abstracts": 0.9, "web": 0.97}
+    least: dict[SourceKind, float] = {"documents": 0.63, "abstracts": 0.9, "web": 0.97}
     return CarefulReader(shared(1), CrossEncoder(threads=1), model, weights=weights, least=least).read(claim, passages)
 
 
 @pytest.mark.parametrize(
     ("given", "least", "named"),
     [
-        (None, (0.77, 0.72, 0.9, 0.95), ""),
-        (0.7, (0.7, 0.7, 0.7, 0.7), "decides from 0.7"),  # above the small reader's own threshold
-        (0.8, (0.77, 0.72, 0.8, 0.8), "decides from 0.8"),  # what documents show with less is then marked as unsure
-        (0.96, (0.77, 0.72, 0.9, 0.95), ""),
+        (None, (0.77, 0.9, 0.95), ""),
+        (0.7, (0.7, 0.7, 0.7), "decides from 0.7"),  # above the small reader's own threshold
+        (0.8, (0.77, 0.8, 0.8), "decides from 0.8"),  # what documents show with less is then marked as unsure
+        (0.96, (0.77, 0.9, 0.95), ""),
     ],
 )
 def test_a_lower_threshold_loosens_the_reader_for_each_kind_of_source(
     given: float | None, least: tuple[float, ...], named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own: dict[SourceKind, float] = {"documents": 0.77, "encyclopedia": 0.72, "abstracts": 0.9, "web": 0.95}
+    own: dict[SourceKind, float] = {"documents": 0.77, "abstracts": 0.9, "web": 0.95}
     installed = CarefulWeights(Path("none"), "0" * 12, CERTAIN, tuple(own.items()))
     monkeypatch.setattr(backend, "careful_weights", lambda: installed)
     monkeypatch.setattr(backend, "_cross_encoder", lambda *given: Scripted(lambda text: NEITHER))
     made = EmbeddedBackend(threads=1, least=given)
     paper = Passage(text="Of 80 patients in the cohort, 12 improved (p < 0.05).")
-    addresses = ("", "https://en.wikipedia.org/wiki/Bridge", "https://example.org/bridge")
-    document, article, page = (BRIDGE.model_copy(update={"url": address}) for address in addresses)
-    pages = (document, article, paper, page)
+    pages = (BRIDGE, paper, BRIDGE.model_copy(update={"url": "https://example.org/bridge"}))
     assert tuple(made.reader.least_for([passage]) for passage in pages) == least
     assert made.identity.partition("careful 000000000000,")[2] == named
 
@@ -324,8 +322,8 @@ def test_pages_that_a_search_found_need_more_confidence_than_documents_and_named
     [
         (BRIDGE.text, "", "documents"),
         (BRIDGE.text, "https://example.org/bridge", "web"),
-        (BRIDGE.text, "https://en.wikipedia.org/wiki/Alma_Bridge", "encyclopedia"),
-        (BRIDGE.text, "https://en.m.wikipedia.org", "encyclopedia"),
+        (BRIDGE.text, "https://en.wikipedia.org/wiki/Alma_Bridge", "documents"),
+        (BRIDGE.text, "https://en.m.wikipedia.org", "documents"),
         (BRIDGE.text, "https://wikipedia.org.example/bridge", "web"),
         (BRIDGE.text, "https://example.org/wikipedia.org/", "web"),
         (BRIDGE.text, "https://en.wikipedia.org@example.org/", "web"),
@@ -336,14 +334,6 @@ def test_pages_that_a_search_found_need_more_confidence_than_documents_and_named
 )
 def test_the_kind_of_a_source_is_read_from_its_address_and_its_words(text: str, url: str, kind: str) -> None:
     assert source_kind([Passage(text=text, url=url)]) == kind
-
-
-def test_a_page_s_own_word_does_not_make_it_an_article_of_wikipedia() -> None:
-    ours = Passage(text=BRIDGE.text, publisher="Wikipedia")  # of a corpus, which its owner describes
-    page = Passage(text=BRIDGE.text, publisher="Wikipedia", url="https://example.org/bridge")
-    assert source_kind([ours]) == "encyclopedia"
-    assert source_kind([page]) == "web"
-    assert source_kind([ours, page, page]) == "web"
 
 
 GATES = Passage(text="The north gate is locked at dusk and the south gate an hour later.", document="gates")
@@ -410,7 +400,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def write_manifest(folder: Path, aggregation: dict[str, Any]) -> None:
-    least = {"documents": 0.63, "encyclopedia": 0.6, "abstracts": 0.7, "web": 0.8}
+    least = {"documents": 0.63, "abstracts": 0.7, "web": 0.8}
     manifest = {"sha256": {GRAPH: "a1b2c3d4e5f6a7b8"}, "aggregation": aggregation, "least": least}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 

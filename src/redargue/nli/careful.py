@@ -53,7 +53,7 @@ REFUTES = 0.7  # probability from which a text that says it in other words has t
 IN_CONTEXT = 2  # of them, those that it may read after the sentence before
 NEIGHBOURS = 700  # characters of a claim and the sentences around one: some 190 tokens of plain English
 _PIECES = 180  # of words, seven characters each, and marks; figures and rare names take more tokens
-SourceKind = Literal["documents", "encyclopedia", "abstracts", "web"]
+SourceKind = Literal["documents", "abstracts", "web"]
 _SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
 
 
@@ -203,26 +203,19 @@ class CarefulReader(Reader):
 
 
 def source_kind(passages: Sequence[Passage]) -> SourceKind:
-    """What most passages are: documents, articles of Wikipedia, abstracts of research, or other pages of the web.
+    """What most passages are: documents, or what says less plainly what a claim asks: research, pages of the web.
 
-    A page that the user gives or the text cites is a document, if it is not of Wikipedia.
+    A page that the user gives or the text cites is a document, and so is a page of Wikipedia: with the threshold of
+    documents, 95 of 100 decided claims of FEVER's even rows are right.
     """
     most = len(passages) / 2
     if sum(map(_is_research, passages)) > most:
         return "abstracts"
-    if sum(map(_is_of_wikipedia, passages)) > most:
-        return "encyclopedia"
     pages = sum(bool(_PAGE.match(passage.url)) and not passage.named for passage in passages)
     return "web" if pages > most else "documents"
 
 
-_PAGE = re.compile(r"https?://", re.IGNORECASE)
-_WIKIPEDIA = re.compile(r"https?://(?:[a-z-]+\.)?(?:m\.)?wikipedia\.org(?:[:/?#]|\Z)", re.IGNORECASE)
-
-
-def _is_of_wikipedia(passage: Passage) -> bool:
-    """By its address, as pages say what they like of their publisher; by the publisher where it has no address."""
-    return bool(_WIKIPEDIA.match(passage.url)) if passage.url else passage.publisher.casefold() == "wikipedia"
+_PAGE = re.compile(r"https?://(?!(?:[a-z-]+\.)?(?:m\.)?wikipedia\.org(?:[:/?#]|\Z))", re.IGNORECASE)
 
 
 _RESEARCH = re.compile(
