@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQua
 from onnxruntime.quantization.quant_utils import QuantFormat
 from train_reader import base_model
 
+HIGHEST = 63  # of a weight: on processors without VNNI, two products with 8-bit activations have to fit into 16 bits
 FOUR_BITS = r"layer\.(?:[3-9]|1[01])/(?:intermediate|output)/dense"  # of most feed-forward layers
 BLOCK = {4: 32, 8: 128}  # weights that share a scale
 START, END = "<s>", "</s>"
@@ -115,6 +116,7 @@ def _quantise_embeddings(model: onnx.ModelProto) -> None:
 def integer_graph(model: onnx.ModelProto, weights: str, sha256: str) -> onnx.ModelProto:
     """The computation with matrices of int8 instead of blocks, without weights; it names the file that has them."""
     graph, names = model.graph, {}
+    arrays = {tensor.name: tensor for tensor in graph.initializer}
     for name, value in (("step", np.float32(1 / 127)), ("middle", np.uint8(128)), ("tiny", np.float32(1e-9))):
         names[name] = numpy_helper.from_array(np.asarray(value), name)
     nodes: list[onnx.NodeProto] = []
@@ -126,7 +128,7 @@ def integer_graph(model: onnx.ModelProto, weights: str, sha256: str) -> onnx.Mod
         tokens, matrix, result = node.input[0], node.input[1].rpartition("_Q")[0], node.output[0]
         columns, shares, most = f"{matrix}_columns", f"{tokens}/shares", f"{tokens}/most"
         names[matrix] = _left_out(matrix, [shape["K"], shape["N"]], onnx.TensorProto.INT8, weights)
-        names[columns] = _left_out(columns, [shape["N"]], onnx.TensorProto.FLOAT, weights)
+        names[columns] = numpy_helper.from_array(_columns(node, arrays), columns)
         if not any(most in made.output for made in nodes):
             nodes += [
                 onnx.helper.make_node("Abs", [tokens], [f"{tokens}/sizes"]),
@@ -147,6 +149,18 @@ def integer_graph(model: onnx.ModelProto, weights: str, sha256: str) -> onnx.Mod
     graph.initializer.extend(names.values())
     onnx.helper.set_model_props(model, {weights: sha256})
     return model
+
+
+def _columns(node: onnx.NodeProto, arrays: Mapping[str, onnx.TensorProto]) -> np.ndarray:
+    """The scale of each output, by which no weight exceeds :data:`HIGHEST`."""
+    packed, scales, *zeros = (numpy_helper.to_array(arrays[name]) for name in node.input[1:] if name)
+    if zeros:
+        packed, zero = (np.stack([each & 15, each >> 4], -1).reshape(*each.shape[:-1], -1) for each in (packed, *zeros))
+        zero = zero[:, : packed.shape[1], np.newaxis].astype(np.float32)
+    else:
+        zero = np.float32(128)
+    sizes = np.abs((packed - zero) * scales.reshape(len(packed), -1, 1))
+    return np.maximum(sizes.max((1, 2)) / HIGHEST, np.finfo(np.float32).tiny).astype(np.float32)
 
 
 def _left_out(name: str, shape: Sequence[int], kind: int, file: str) -> onnx.TensorProto:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from redargue.errors import UsageError
-from redargue.nli.model_files import HIGHEST, read_arrays, unpacked
+from redargue.nli.model_files import COLUMNS, read_arrays, unpacked
 
 Array = npt.NDArray[Any]
 
@@ -67,22 +67,25 @@ def test_weights_in_blocks_get_one_scale_for_each_output(bits: int, tmp_path: Pa
         tensors["m_Q4"] = values[..., 0::2] | values[..., 1::2] << 4
         tensors["m_zero_points"] = zeros[:, 0::2] | zeros[:, 1::2] << 4
         zeros = zeros[:, :blocks, None]
-    weights = unpacked(onnx_file(tmp_path / "w.onnx", tensors))
-    assert weights.keys() == {"m", "m_columns", "bias"}
+    meant = ((values.astype(float) - zeros) * scales[..., None]).reshape(outputs, -1).T
+    columns = np.maximum(np.abs(meant).max(0) / 63, 1e-30).astype(np.float32)
+    computation = onnx_file(tmp_path / "c.onnx", {f"m{COLUMNS}": columns})
+    weights = unpacked(onnx_file(tmp_path / "w.onnx", tensors), computation)
+    assert weights.keys() == {"m", "bias"}
     assert (weights["bias"] == tensors["bias"]).all()
     assert weights["m"].dtype == np.int8
     assert weights["m"].shape == (blocks * size, outputs)
-    assert np.abs(weights["m"]).max() == HIGHEST
-    meant = ((values.astype(float) - zeros) * scales[..., None]).reshape(outputs, -1).T
-    assert (np.abs(weights["m"] * weights["m_columns"] - meant) <= weights["m_columns"] * 0.5001).all()
+    assert np.abs(weights["m"]).max() == 63
+    assert (np.abs(weights["m"] * columns - meant) <= columns * 0.5001).all()
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "another kind"])
 def test_a_damaged_file_of_weights_is_named(damage: str, tmp_path: Path) -> None:
     path = onnx_file(tmp_path / "w.onnx", {"m_scales": np.ones((4, 2), np.float32)})
+    computation = onnx_file(tmp_path / "c.onnx", {f"m{COLUMNS}": np.ones(4, np.float32)})
     if damage == "missing":
         path.unlink()
     elif damage != "another kind":  # there, the scales have no weights
         path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 20])
     with pytest.raises(UsageError, match=r"w\.onnx.*\n.*reinstall redargue-reader"):
-        unpacked(path)
+        unpacked(path, computation)

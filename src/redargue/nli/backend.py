@@ -159,10 +159,11 @@ class EmbeddedBackend:
     def reader(self) -> Reader:
         if self._careful:
             own = dict(self._careful.least)
+            large = _cross_encoder(self._careful, self._threads)  # first, as it takes longest to load
             return CarefulReader(
                 self.embedder,
                 self.entailment,
-                _cross_encoder(self._careful, self._threads),
+                large,
                 weights=self._careful.weights,
                 publishers_once=self._publishers_once,
                 least={kind: min(least, least if self._least is None else self._least) for kind, least in own.items()},

@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -195,32 +194,50 @@ def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
 
 
 # The large reader's weights are kept in 4 and 8 bits, in blocks with a scale each: the file is below 100 MB. Its
-# computation, a file of its own, is in integers, which takes half the time. There each output has one scale, and no
-# weight exceeds 63: on processors without VNNI, two products with activations of 8 bits have to fit into 16 bits.
+# computation, a file of its own, is in integers, which takes half the time. There each output has one scale.
 
-HIGHEST = 63
 _TYPES = {1: np.float32, 2: np.uint8, 3: np.int8}  # by their numbers in ONNX
-_LEAST = np.finfo(np.float32).tiny  # scale of an output whose weights are zero
-_ROWS = 64  # that are unpacked together: their numbers stay in the processor's cache
+_ROWS = 32  # that are unpacked together: their numbers stay in the processor's cache
+COLUMNS = "_columns"  # after a matrix's name: the scales of its outputs
 
 
-def unpacked(path: Path) -> dict[str, Weight]:
-    """The weights of a model with blocks, by name: NAME as int8 of shape (inputs, outputs), its scales NAME_columns.
+def unpacked(path: Path, computation: Path) -> dict[str, Weight]:
+    """The weights that a computation leaves out, by name; matrices as int8 of shape (inputs, outputs).
+
+    Args:
+        path: the file with the weights in blocks.
+        computation: the file with the scales of the outputs.
 
     Raises:
-        UsageError: the file is damaged.
+        UsageError: a file is damaged.
     """
     try:
-        with path.open("rb") as file:
-            tensors = dict(_tensors(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
-        packed = [name.removesuffix("_scales") for name in tensors if name.endswith("_scales")]
-        weights = {name: np.array(array) for name, array in tensors.items() if not name.startswith(tuple(packed))}
+        tensors, columns = (_tensors(each) for each in (path, computation))
+        matrices = [name.removesuffix(COLUMNS) for name in columns if name.endswith(COLUMNS)]
         with ThreadPoolExecutor() as pool:
-            for name, by_column in zip(packed, pool.map(partial(_by_column, tensors), packed), strict=True):
-                weights[name], weights[f"{name}_columns"] = by_column
+            scaled = pool.map(lambda name: _by_column(tensors, name, columns[name + COLUMNS]), matrices)
+            weights = dict(zip(matrices, scaled, strict=True))
     except (OSError, ValueError, IndexError, KeyError) as error:
         hint = "reinstall redargue-reader: its wheel contains the file"
         raise UsageError(f"{str(path)!r} cannot be read: {error!r}", hint=hint) from None
+    return weights | {
+        name: np.array(tensor) for name, tensor in tensors.items() if not name.startswith(tuple(matrices))
+    }
+
+
+def _by_column(tensors: Mapping[str, Weight], name: str, columns: Weight) -> Weight:
+    if f"{name}_Q8" in tensors:
+        values = tensors[f"{name}_Q8"].view(np.int8) ^ np.int8(-128)
+    else:
+        values, zeros = (_halves(tensors[f"{name}_{part}"]).view(np.int8) for part in ("Q4", "zero_points"))
+        values -= zeros[:, : values.shape[1], np.newaxis]
+    outputs = len(values)
+    scales = tensors[f"{name}_scales"].reshape(outputs, -1, 1) / columns[:, np.newaxis, np.newaxis]
+    # Not from the heap, which would keep the memory when the model has made its own copy.
+    weights = np.frombuffer(mmap.mmap(-1, values.size), np.int8).reshape(-1, outputs)
+    for start in range(0, outputs, _ROWS):
+        shares = values[start : start + _ROWS] * scales[start : start + _ROWS]
+        weights[:, start : start + _ROWS] = np.rint(shares, out=shares).reshape(len(shares), -1).T
     return weights
 
 
@@ -231,37 +248,18 @@ def _halves(packed: Weight) -> Weight:
     return values
 
 
-def _by_column(tensors: Mapping[str, Weight], name: str) -> tuple[Weight, Weight]:
-    """One matrix, of shape (inputs, outputs), and the scales of its outputs."""
-    if f"{name}_Q8" in tensors:
-        values = tensors[f"{name}_Q8"].view(np.int8) ^ np.int8(-128)
-    else:
-        values, zeros = (_halves(tensors[f"{name}_{part}"]).view(np.int8) for part in ("Q4", "zero_points"))
-        values -= zeros[:, : values.shape[1], np.newaxis]
-    outputs = len(values)
-    scales = tensors[f"{name}_scales"].reshape(outputs, -1, 1)
-    weights = np.empty((values[0].size, outputs), np.int8)
-    columns = np.empty(outputs, np.float32)
-    for start in range(0, outputs, _ROWS):
-        rows, each = values[start : start + _ROWS], scales[start : start + _ROWS]
-        most = np.maximum(rows.max(2).astype(np.int16), -rows.min(2).astype(np.int16))
-        column = (most * np.abs(each[..., 0])).max(1) / np.float32(HIGHEST)
-        shares = rows * (each / np.maximum(column, _LEAST)[:, np.newaxis, np.newaxis])
-        weights[:, start : start + _ROWS] = np.rint(shares, out=shares).astype(np.int8).reshape(len(rows), -1).T
-        columns[start : start + _ROWS] = column
-    return weights, columns
-
-
-def _tensors(data: mmap.mmap) -> Iterator[tuple[str, Weight]]:
+def _tensors(path: Path) -> dict[str, Weight]:
+    """A file's tensors that have their values in it, by name."""
+    with path.open("rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     graphs = [(begin, stop) for number, begin, stop in _fields(data, 0, len(data)) if number == 7]
-    for start, end in graphs:
-        for number, begin, stop in _fields(data, start, end):
-            if number == 5:
-                yield _tensor(data, begin, stop)
+    found = [place for begin, stop in graphs for place in _fields(data, begin, stop)]
+    tensors = [_tensor(data, begin, stop) for number, begin, stop in found if number == 5]
+    return {name: tensor for name, tensor in tensors if tensor is not None}
 
 
-def _tensor(data: mmap.mmap, start: int, end: int) -> tuple[str, Weight]:
-    shape, kind, name, raw = [], 0, "", (0, 0)
+def _tensor(data: mmap.mmap, start: int, end: int) -> tuple[str, Weight | None]:
+    shape, kind, name, raw = [], 0, "", 0
     for number, begin, stop in _fields(data, start, end):
         match number:
             case 1:
@@ -271,5 +269,6 @@ def _tensor(data: mmap.mmap, start: int, end: int) -> tuple[str, Weight]:
             case 8:
                 name = data[begin:stop].decode()
             case 9:
-                raw = begin, stop
-    return name, np.frombuffer(data, _TYPES[kind], offset=raw[0], count=math.prod(shape)).reshape(shape)
+                raw = begin
+    values = np.frombuffer(data, _TYPES[kind], offset=raw, count=math.prod(shape)).reshape(shape) if raw else None
+    return name, values

@@ -149,13 +149,17 @@ class Session(TextModel):
                 package = "redargue" if folder == WEIGHTS_FOLDER else "redargue-reader"
                 hint = f"reinstall {package}: its wheel contains the file"
                 raise UsageError(f"no file {name!r} in {str(folder)!r}", hint=hint)
-        left_out = unpacked(folder / weights) if weights else {}
-        self._session = OnnxFile(folder / model, bounded=False, weights=left_out)
+        path, left_out = folder / model, unpacked(folder / weights, folder / model) if weights else {}
+        pool = ThreadPoolExecutor(1)  # the large model is loaded while the small ones find sentences for it
+        self._session = pool.submit(OnnxFile, path, bounded=False, weights=left_out)
+        pool.shutdown(wait=False)
+        if not weights:
+            self._session.result()
         tokenizer = read_tokenizer(folder, longest)
         super().__init__(model, tokenizer, sha256=lambda: file_sha256(folder / model), kept=kept, threads=threads)
 
     def _output(self, row: Any) -> Floats:
-        return np.asarray(self._session.run(onnx_inputs(row))[0])
+        return np.asarray(self._session.result().run(onnx_inputs(row))[0])
 
 
 def onnx_inputs(row: Any) -> dict[str, npt.NDArray[np.int64]]:
