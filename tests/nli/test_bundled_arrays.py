@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from redargue.errors import UsageError
-from redargue.nli.model_files import COLUMNS, read_arrays, unpacked
+from redargue.nli.model_files import OUTPUT_SCALES, read_arrays, unpacked
 
 Array = npt.NDArray[Any]
 
@@ -69,7 +69,7 @@ def test_weights_in_blocks_get_one_scale_for_each_output(bits: int, tmp_path: Pa
         zeros = zeros[:, :blocks, None]
     meant = ((values.astype(float) - zeros) * scales[..., None]).reshape(outputs, -1).T
     columns = np.maximum(np.abs(meant).max(0) / 63, 1e-30).astype(np.float32)
-    computation = onnx_file(tmp_path / "c.onnx", {f"m{COLUMNS}": columns})
+    computation = onnx_file(tmp_path / "c.onnx", {f"m{OUTPUT_SCALES}": columns})
     weights = unpacked(onnx_file(tmp_path / "w.onnx", tensors), computation)
     assert weights.keys() == {"m", "bias"}
     assert (weights["bias"] == tensors["bias"]).all()
@@ -82,7 +82,7 @@ def test_weights_in_blocks_get_one_scale_for_each_output(bits: int, tmp_path: Pa
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "another kind"])
 def test_a_damaged_file_of_weights_is_named(damage: str, tmp_path: Path) -> None:
     path = onnx_file(tmp_path / "w.onnx", {"m_scales": np.ones((4, 2), np.float32)})
-    computation = onnx_file(tmp_path / "c.onnx", {f"m{COLUMNS}": np.ones(4, np.float32)})
+    computation = onnx_file(tmp_path / "c.onnx", {f"m{OUTPUT_SCALES}": np.ones(4, np.float32)})
     if damage == "missing":
         path.unlink()
     elif damage != "another kind":  # there, the scales have no weights

@@ -34,7 +34,7 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]
 
 LARGEST = 2**31  # bytes: what a file in this format can have without further files
 LONGEST_RUN = 300.0  # seconds for one text
-Weight = npt.NDArray[Any]
+Tensor = npt.NDArray[Any]
 HINT = "export the model to ONNX again, with standard operators and its weights in the same folder"
 _CHILDREN = {  # of the messages that can contain a tensor, by the number of the field
     "model": {7: "graph", 20: "training", 25: "function"},
@@ -60,7 +60,7 @@ class OnnxFile:
         UsageError: the file cannot be loaded, or its weights are outside of its folder.
     """
 
-    def __init__(self, path: Path, *, bounded: bool = True, weights: Mapping[str, Weight] | None = None) -> None:
+    def __init__(self, path: Path, *, bounded: bool = True, weights: Mapping[str, Tensor] | None = None) -> None:
         import onnxruntime  # takes 0.2 s, and other backends do not need it
 
         self._path, self._runtime, self._bounded = path, onnxruntime, bounded
@@ -198,10 +198,10 @@ def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
 
 _TYPES = {1: np.float32, 2: np.uint8, 3: np.int8}  # by their numbers in ONNX
 _ROWS = 32  # that are unpacked together: their numbers stay in the processor's cache
-COLUMNS = "_columns"  # after a matrix's name: the scales of its outputs
+OUTPUT_SCALES = "_columns"  # after a matrix's name: the scales of its outputs
 
 
-def unpacked(path: Path, computation: Path) -> dict[str, Weight]:
+def unpacked(path: Path, computation: Path) -> dict[str, Tensor]:
     """The weights that a computation leaves out, by name; matrices as int8 of shape (inputs, outputs).
 
     Args:
@@ -213,19 +213,20 @@ def unpacked(path: Path, computation: Path) -> dict[str, Weight]:
     """
     try:
         tensors, columns = (_tensors(each) for each in (path, computation))
-        matrices = [name.removesuffix(COLUMNS) for name in columns if name.endswith(COLUMNS)]
+        matrices = [name.removesuffix(OUTPUT_SCALES) for name in columns if name.endswith(OUTPUT_SCALES)]
         with ThreadPoolExecutor() as pool:
-            scaled = pool.map(lambda name: _by_column(tensors, name, columns[name + COLUMNS]), matrices)
+            scaled = pool.map(lambda name: _by_column(tensors, name, columns[name + OUTPUT_SCALES]), matrices)
             weights = dict(zip(matrices, scaled, strict=True))
     except (OSError, ValueError, IndexError, KeyError) as error:
         hint = "reinstall redargue-reader: its wheel contains the file"
-        raise UsageError(f"{str(path)!r} cannot be read: {error!r}", hint=hint) from None
+        what = f"{str(path)!r} and {computation.name!r} cannot be read: {error!r}"
+        raise UsageError(what, hint=hint) from None
     return weights | {
         name: np.array(tensor) for name, tensor in tensors.items() if not name.startswith(tuple(matrices))
     }
 
 
-def _by_column(tensors: Mapping[str, Weight], name: str, columns: Weight) -> Weight:
+def _by_column(tensors: Mapping[str, Tensor], name: str, columns: Tensor) -> Tensor:
     if f"{name}_Q8" in tensors:
         values = tensors[f"{name}_Q8"].view(np.int8) ^ np.int8(-128)
     else:
@@ -241,14 +242,14 @@ def _by_column(tensors: Mapping[str, Weight], name: str, columns: Weight) -> Wei
     return weights
 
 
-def _halves(packed: Weight) -> Weight:
+def _halves(packed: Tensor) -> Tensor:
     """Both four bits of each byte, the lower ones first."""
     values = np.empty((*packed.shape[:-1], packed.shape[-1] * 2), np.uint8)
     values[..., 0::2], values[..., 1::2] = packed & 15, packed >> 4
     return values
 
 
-def _tensors(path: Path) -> dict[str, Weight]:
+def _tensors(path: Path) -> dict[str, Tensor]:
     """A file's tensors that have their values in it, by name."""
     with path.open("rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -258,7 +259,7 @@ def _tensors(path: Path) -> dict[str, Weight]:
     return {name: tensor for name, tensor in tensors if tensor is not None}
 
 
-def _tensor(data: mmap.mmap, start: int, end: int) -> tuple[str, Weight | None]:
+def _tensor(data: mmap.mmap, start: int, end: int) -> tuple[str, Tensor | None]:
     shape, kind, name, raw = [], 0, "", 0
     for number, begin, stop in _fields(data, start, end):
         match number:
