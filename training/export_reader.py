@@ -115,10 +115,10 @@ def _quantise_embeddings(model: onnx.ModelProto) -> None:
 
 def integer_graph(model: onnx.ModelProto, weights: str, sha256: str) -> onnx.ModelProto:
     """The computation with matrices of int8 instead of blocks, without weights; it names the file that has them."""
-    graph, names = model.graph, {}
+    graph, kept = model.graph, {}
     arrays = {tensor.name: tensor for tensor in graph.initializer}
     for name, value in (("step", np.float32(1 / 127)), ("middle", np.uint8(128)), ("tiny", np.float32(1e-9))):
-        names[name] = numpy_helper.from_array(np.asarray(value), name)
+        kept[name] = numpy_helper.from_array(np.asarray(value), name)
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
         if node.op_type != "MatMulNBits":
@@ -127,8 +127,8 @@ def integer_graph(model: onnx.ModelProto, weights: str, sha256: str) -> onnx.Mod
         shape = {attribute.name: attribute.i for attribute in node.attribute}
         tokens, matrix, result = node.input[0], node.input[1].rpartition("_Q")[0], node.output[0]
         columns, shares, most = f"{matrix}_columns", f"{tokens}/shares", f"{tokens}/most"
-        names[matrix] = _left_out(matrix, [shape["K"], shape["N"]], onnx.TensorProto.INT8, weights)
-        names[columns] = numpy_helper.from_array(_columns(node, arrays), columns)
+        kept[matrix] = _left_out(matrix, [shape["K"], shape["N"]], onnx.TensorProto.INT8, weights)
+        kept[columns] = numpy_helper.from_array(_columns(node, arrays), columns)
         if not any(most in made.output for made in nodes):
             nodes += [
                 onnx.helper.make_node("Abs", [tokens], [f"{tokens}/sizes"]),
@@ -143,10 +143,10 @@ def integer_graph(model: onnx.ModelProto, weights: str, sha256: str) -> onnx.Mod
     used = {name for node in nodes for name in node.input}
     for tensor in graph.initializer:
         if tensor.name in used:
-            names[tensor.name] = _left_out(tensor.name, tensor.dims, tensor.data_type, weights)
+            kept[tensor.name] = _left_out(tensor.name, tensor.dims, tensor.data_type, weights)
     del graph.node[:], graph.initializer[:]
     graph.node.extend(nodes)
-    graph.initializer.extend(names.values())
+    graph.initializer.extend(kept.values())
     onnx.helper.set_model_props(model, {weights: sha256})
     return model
 
@@ -200,6 +200,8 @@ def main() -> None:
     parser.add_argument("--fp32", type=Path, help="keep the unquantised model here, to compare with")
     parser.add_argument("--graph-only", action="store_true", help="write reader.onnx for the weights in --out")
     args = parser.parse_args()
+    if not args.graph_only and not (args.base and args.weights):
+        parser.error("--base and --weights are needed, unless --graph-only is given")
     args.out.mkdir(parents=True, exist_ok=True)
     weights = args.out / "entailment.onnx"
     if not args.graph_only:

@@ -132,6 +132,14 @@ def test_weights_outside_of_the_folder_are_not_read(location: str, place: str, f
     assert "for its weights" in refusal(folder)
 
 
+def test_a_number_in_the_place_of_a_key_does_not_hide_where_weights_are(folder: Path) -> None:
+    tensor = external("../secret")
+    tensor.external_data[0].MergeFromString(b"\x08\x01")  # onnxruntime passes over a number where a text is expected
+    write(folder, identity(), weights=[tensor])
+    assert b"location\x12\x09../secret\x08\x01" in (folder / "model.onnx").read_bytes()
+    assert "for its weights" in refusal(folder)
+
+
 def test_weights_in_the_folder_and_in_a_hubs_cache_are_read(folder: Path, tmp_path: Path) -> None:
     import numpy as np
 

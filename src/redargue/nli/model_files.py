@@ -159,15 +159,19 @@ def _named_files(data: mmap.mmap) -> Iterator[str]:
             yield entry.get(2, b"").decode()
 
 
-def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number, begin and end of a message's integers and of its fields that have a length."""
+def _fields(data: mmap.mmap, start: int, end: int, *, integers: bool = False) -> Iterator[tuple[int, int, int]]:
+    """Number, begin and end of the fields of a message that have a length, and of its integers if they are asked for.
+
+    A stranger's message may have an integer in the place of a text, which protobuf's readers pass over.
+    """
     while start < end:
         key, start = _varint(data, start)
         match key & 7:
             case 0:
                 begin = start
                 _, start = _varint(data, start)
-                yield key >> 3, begin, start
+                if integers:
+                    yield key >> 3, begin, start
             case 1:
                 start += 8
             case 2:
@@ -261,7 +265,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
 
 def _tensor(data: mmap.mmap, start: int, end: int) -> tuple[str, Tensor | None]:
     shape, kind, name, raw = [], 0, "", 0
-    for number, begin, stop in _fields(data, start, end):
+    for number, begin, stop in _fields(data, start, end, integers=True):
         match number:
             case 1:
                 shape.append(_varint(data, begin)[0])
