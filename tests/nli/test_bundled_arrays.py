@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from redargue.errors import UsageError
-from redargue.nli.model_files import OUTPUT_SCALES, read_arrays, unpacked
+from redargue.nli.model_files import OUTPUT_SCALES, OnnxFile, read_arrays, unpacked
+from redargue.nli.session import CrossEncoder
 
 Array = npt.NDArray[Any]
 
@@ -79,13 +80,22 @@ def test_weights_in_blocks_get_one_scale_for_each_output(bits: int, tmp_path: Pa
     assert (np.abs(weights["m"] * columns - meant) <= columns * 0.5001).all()
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "another kind"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "another kind", "no matrix"])
 def test_a_damaged_file_of_weights_is_named(damage: str, tmp_path: Path) -> None:
-    path = onnx_file(tmp_path / "w.onnx", {"m_scales": np.ones((4, 2), np.float32)})
+    tensors: dict[str, Array] = {"m_scales": np.ones((4, 2), np.float32)}
+    if damage == "no matrix":
+        tensors["m_Q8"] = np.array(1, np.uint8)
+    path = onnx_file(tmp_path / "w.onnx", tensors)
     computation = onnx_file(tmp_path / "c.onnx", {f"m{OUTPUT_SCALES}": np.ones(4, np.float32)})
     if damage == "missing":
         path.unlink()
-    elif damage != "another kind":  # there, the scales have no weights
+    elif damage in ("empty", "cut"):
         path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 20])
     with pytest.raises(UsageError, match=r"w\.onnx.*\n.*reinstall redargue-reader"):
         unpacked(path, computation)
+
+
+def test_a_model_that_returns_no_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OnnxFile, "run", lambda *given: np.full((1, 4), np.nan, np.float32))
+    with pytest.raises(UsageError, match=r"entailment\.onnx' returns no finite numbers\n.*reinstall redargue"):
+        CrossEncoder(threads=1).read([("The bridge opened.", "It opened in 1932.")])

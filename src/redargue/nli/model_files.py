@@ -221,7 +221,7 @@ def unpacked(path: Path, computation: Path) -> dict[str, Tensor]:
         with ThreadPoolExecutor() as pool:
             scaled = pool.map(lambda name: _by_column(tensors, name, columns[name + OUTPUT_SCALES]), matrices)
             weights = dict(zip(matrices, scaled, strict=True))
-    except (OSError, ValueError, IndexError, KeyError) as error:
+    except (OSError, ValueError, TypeError, OverflowError, LookupError) as error:
         hint = "reinstall redargue-reader: its wheel contains the file"
         what = f"{str(path)!r} and {computation.name!r} cannot be read: {error!r}"
         raise UsageError(what, hint=hint) from None

@@ -144,22 +144,25 @@ class Session(TextModel):
         folder: Path = WEIGHTS_FOLDER,
         weights: str | None = None,
     ) -> None:
+        package = "redargue" if folder == WEIGHTS_FOLDER else "redargue-reader"
+        self._path, self._hint = folder / model, f"reinstall {package}: its wheel contains the file"
         for name in (model, weights or model, "tokenizer.json"):
             if not (folder / name).is_file():
-                package = "redargue" if folder == WEIGHTS_FOLDER else "redargue-reader"
-                hint = f"reinstall {package}: its wheel contains the file"
-                raise UsageError(f"no file {name!r} in {str(folder)!r}", hint=hint)
-        path, left_out = folder / model, unpacked(folder / weights, folder / model) if weights else {}
+                raise UsageError(f"no file {name!r} in {str(folder)!r}", hint=self._hint)
+        left_out = unpacked(folder / weights, self._path) if weights else {}
         pool = ThreadPoolExecutor(1)  # the large model is loaded while the small ones find sentences for it
-        self._session = pool.submit(OnnxFile, path, bounded=False, weights=left_out)
+        self._session = pool.submit(OnnxFile, self._path, bounded=False, weights=left_out)
         pool.shutdown(wait=False)
         if not weights:
             self._session.result()
         tokenizer = read_tokenizer(folder, longest)
-        super().__init__(model, tokenizer, sha256=lambda: file_sha256(folder / model), kept=kept, threads=threads)
+        super().__init__(model, tokenizer, sha256=lambda: file_sha256(self._path), kept=kept, threads=threads)
 
     def _output(self, row: Any) -> Floats:
-        return np.asarray(self._session.result().run(onnx_inputs(row))[0])
+        output = np.asarray(self._session.result().run(onnx_inputs(row))[0])
+        if not np.isfinite(output).all():
+            raise UsageError(f"the model {str(self._path)!r} returns no finite numbers", hint=self._hint)
+        return output
 
 
 def onnx_inputs(row: Any) -> dict[str, npt.NDArray[np.int64]]:
