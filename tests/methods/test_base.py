@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from redargue.events import Answered, EvidenceMissing
 from redargue.evidence import QuoteStatus, Side
 from redargue.methods import Agent, Method, methods
 from redargue.methods.base import ConfiguredMethod, MethodSettings, configure
+from redargue.retrieval.tools import Search
 from redargue.run import Run
 from redargue.tasks import Answer, AnswerClaim, WriteQuery
 from redargue.tasks.query import Query, RewriteQuery
@@ -179,6 +181,21 @@ async def test_a_repeated_query_shows_the_next_passages_where_the_method_is_hard
         assert [passage.text for passage in await agent.search("q", 2)] == ["Passage 1.", "Passage 2."]
         assert [passage.text for passage in await agent.search("q", 2, round_=2)] == expected
     assert [passage.text for passage in await agent.search("other", 2)] == ["Passage 1.", "Passage 2."]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01])  # as in a replay, and as in a run
+async def test_equal_concurrent_queries_show_the_next_passages_however_long_a_search_takes(seconds: float) -> None:
+    class Slow(ShelfTool):
+        async def search(self, query: str, k: int, *, search: Search) -> tuple[redargue.Passage, ...]:
+            await asyncio.sleep(seconds)
+            return await super().search(query, k, search=search)
+
+    shelf = [redargue.Passage(text=f"Passage {number}.") for number in range(1, 6)]
+    run = Run(ScriptedBackend(), {"corpus": Slow("corpus", *shelf)}, clock=CLOCK)
+    agent = Agent("reader", run, tools=("corpus",), next_results=True)
+    first, second = await asyncio.gather(agent.search("q", 2), agent.search("q", 2))
+    assert [passage.text for passage in first] == ["Passage 1.", "Passage 2."]
+    assert [passage.text for passage in second] == ["Passage 3.", "Passage 4."]
 
 
 def test_a_list_is_written_with_plus_signs_as_in_a_bench() -> None:

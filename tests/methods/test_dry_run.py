@@ -49,6 +49,14 @@ def test_what_was_counted_over_http_is_between_the_lowest_and_the_highest(name: 
     assert low.searches.total() <= counted["searches"] <= high.searches.total()
 
 
+@pytest.mark.parametrize("uncertainty", ["entropy", "token-sar"])
+def test_the_highest_cost_is_that_of_an_endpoint_without_log_probabilities(uncertainty: str) -> None:
+    given = {"min_rounds": 2, "max_rounds": 2, "uncertainty": uncertainty}
+    _, likely, high = costs(configure("dual-position", "paper", given))
+    measured = 6  # analysts once, rebutters in two rounds, of both teams
+    assert high.model_calls == likely.model_calls + measured
+
+
 class Move(Frozen):
     """A guess or a question."""
 

@@ -96,7 +96,7 @@ async def _ask(endpoint: Endpoint, account: Account, question: str, **options: A
 def _answers(text: str) -> bool:
     try:
         return json.loads(text).get("answer") in ("yes", "no")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return False
 
 

@@ -232,7 +232,7 @@ def _texts(row: Row, field: str) -> tuple[str, ...]:
     if isinstance(cell, str):
         try:
             row = Row(row.path, row.number, {**row.fields, field: json.loads(cell)})
-        except ValueError:
+        except (ValueError, RecursionError):
             raise row.field_error(field, "a JSON list of texts") from None
     return row.texts(field)
 

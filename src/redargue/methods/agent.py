@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from asyncio import Lock
+from collections import defaultdict
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from itertools import chain
 
 from redargue.backends import Output
@@ -47,6 +50,7 @@ class Agent:
         self._read: dict[tuple[str, str], Passage] = {}  # by title and text
         self._query = ""
         self._shown: dict[tuple[str, str], tuple[Passage, ...]] = {}  # by tool and query
+        self._searching: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)  # likewise
 
     @property
     def tool(self) -> str | None:
@@ -122,14 +126,18 @@ class Agent:
         return isinstance(next(searches, None), EvidenceMissing)
 
     async def _search(self, tool: str, query: str, k: int, round_: int) -> tuple[Passage, ...]:
-        """The results of a query that follow those which the agent has been shown, where it repeats the query."""
-        shown = self._shown.get((tool, query), ()) if self.next_results else ()
-        requested = k + len(shown)
-        results = await self.run.search(tool, query, requested, agent=self.name, round_=round_, claim=self.claim)
-        if self.run.is_whole(tool):
-            return results
+        """The results of a query that follow those which the agent has been shown, where it repeats the query.
 
-        known = {passage.content for passage in shown}
-        further = tuple(passage for passage in results if passage.content not in known)[:k] or results[:k]
-        self._shown[tool, query] = distinct_passages((*shown, *further))
-        return further
+        Equal concurrent queries wait for each other, so that a replay, which answers sooner, asks for the same.
+        """
+        async with self._searching[tool, query] if self.next_results else nullcontext():
+            shown = self._shown.get((tool, query), ()) if self.next_results else ()
+            requested = k + len(shown)
+            results = await self.run.search(tool, query, requested, agent=self.name, round_=round_, claim=self.claim)
+            if self.run.is_whole(tool):
+                return results
+
+            known = {passage.content for passage in shown}
+            further = tuple(passage for passage in results if passage.content not in known)[:k] or results[:k]
+            self._shown[tool, query] = distinct_passages((*shown, *further))
+            return further

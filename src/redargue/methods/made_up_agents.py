@@ -138,6 +138,7 @@ class Course:
         recalls: whether the evidence memory knows anything.
         makes_up: whether agents quote words that no passage has.
         shelf: what all search tools search, if it is one thing; empty for a shelf of its own for each.
+        logprobs: whether replies have log probabilities; without them some methods draw further samples.
     """
 
     differing: float
@@ -148,6 +149,7 @@ class Course:
     recalls: bool = False
     makes_up: bool = False
     shelf: str = ""
+    logprobs: bool = True
 
 
 # The lowest cost: all agents agree, are sure, and answer without another step.
@@ -158,8 +160,8 @@ AGREES = Course(differing=0, refusing=0, searching=0, items=1, similarity=1.0)
 AGREES_LATER = Course(differing=1, refusing=1, searching=2, items=2, similarity=0.89)
 # The highest cost is that of one of three: agents that never agree, that agree and are never content, or that agree and
 # have no evidence, because all tools find the same. All always ask for more, so that only a method's own bounds end it.
-DISAGREES = Course(differing=inf, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
-DOUBTS = Course(differing=0, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
+DISAGREES = Course(differing=inf, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True, logprobs=False)
+DOUBTS = replace(DISAGREES, differing=0)
 MAKES_UP = replace(DOUBTS, makes_up=True, shelf="every tool")
 
 # Fields whose names say more than their types.
@@ -235,7 +237,9 @@ class MadeUpBackend:
                 answer = task.from_reply(task.reply_type().model_validate_json(text))
             except ValueError as error:
                 refused = problem_of(error) if isinstance(error, ValidationError) else str(error)
-            else:  # with log probabilities, so that no method samples instead of reading them
+            else:
+                if not self.course.logprobs:
+                    return reply, Output(answer, text)
                 tokens = (Token("made", -0.1), Token("up", -0.1))
                 return reply, Output(answer, text, entropy=0.1, tokens=tokens)
         raise BadReply(f"{task.name()} accepts no made-up reply: {refused}", raw=text, where=agent)

@@ -61,7 +61,7 @@ def read_pairs(path: Path) -> list[LabelledPair]:
 def _pair(line: str, where: str) -> LabelledPair:
     try:
         row: Any = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError(f"not JSON: {line[:60]!r}", where=where) from None
     if not isinstance(row, dict):
         raise UsageError(f"expected an object, got {line[:60]!r}", where=where)

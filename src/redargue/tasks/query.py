@@ -152,11 +152,12 @@ class RewriteQuery(WriteQuery):
 def parse_query(reply: str) -> Query | None:
     """Reads a query (``T8``): the text in the first square brackets, else the whole reply if it is short, else None.
 
-    Where the text is empty or says "Continue" and nothing else, the last query is kept.
+    Where the text is empty or says "Continue", alone or with a reason, the last query is kept; a query may have the
+    word.
     """
     bracket = re.search(r"\[\[(.*?)\]\]|\[(.*?)\]", reply, re.DOTALL)
     text = " ".join(((bracket.group(1) or bracket.group(2) or "") if bracket else reply).split())
-    if _KEEPS.fullmatch(text):
+    if _KEEPS.match(text):
         return Query(kept=True)
     if not text:
         return Query(kept=True) if bracket else None
@@ -168,7 +169,8 @@ def parse_query(reply: str) -> Query | None:
 
 _PREFIX = re.compile(r"^(?:(?:my |the |new |next )*(?:search )?query)\s*:\s*", re.IGNORECASE)
 _KEEPS = re.compile(
-    r"\W*(?:I(?: will|'ll|’ll)? )?(?:continue|keep|stay)(?: with)?(?: (?:the|my))?"
-    r"(?: (?:same|last|previous|old|earlier))?(?: query| one)?\W*",
+    r"\W*(?:I(?: will|'ll|’ll)? )?(?:continue|keep|stay)(?:\s*[:;.–—]| (?:with|using) [\"“'‘]"
+    r"|(?: (?:with|using))? (?:the|my) (?:same|last|previous|old|earlier|current) (?:query|one)\b"
+    r"|(?: with)?(?: (?:the|my))?(?: (?:same|last|previous|old|earlier))?(?: query| one)?\W*\Z)",
     re.IGNORECASE,
 )

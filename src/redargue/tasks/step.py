@@ -85,6 +85,16 @@ class ToolCall(Frozen):
     def _as_text(cls, value: Any) -> Any:
         return value if isinstance(value, str) else _in_json(value)
 
+    @property
+    def read_input(self) -> Any:
+        """The input as JSON; its text where it is not JSON, or JSON that can be neither sent nor stored."""
+        try:
+            value = json.loads(self.input)
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # a lone surrogate cannot be encoded
+        except (ValueError, RecursionError):
+            return self.input
+        return value
+
 
 class Step(Noted):
     """An agent's next step: a tool call or an answer.

@@ -16,7 +16,7 @@ from redargue.llm import parsing
 from redargue.llm.parsing import functions
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.react import ChooseAction, React, ReactSettings, ThinkAndAct
+from redargue.methods.baselines.react import ChooseAction, React, ReactSettings, ThinkAndAct, _text_of
 from redargue.run import Run
 from redargue.tasks.step import PastStep, Step, ToolCall
 from redargue.tasks.template import read_examples, with_labels
@@ -107,6 +107,11 @@ async def test_an_actions_text_may_stand_in_a_json_object() -> None:
     steps = act("search", '{"query": "x"}'), act("search", '["x"]'), finish("SUPPORTS")
     await episode(*steps, tool=tool, profile="paper")
     assert tool.queries == ["x", '["x"]']
+
+
+@pytest.mark.parametrize("written", ["[" * 3_000, '{"query": "half a face \\ud83d"}'])
+async def test_json_that_cannot_be_read_or_stored_is_an_actions_text(written: str) -> None:
+    assert _text_of(ToolCall(name="Search", input=written)) == written
 
 
 async def test_an_action_that_is_none_is_told_so_and_costs_a_step() -> None:

@@ -21,6 +21,7 @@ from redargue.methods.dual_position.tasks import (
     SpeakForTeam,
     Speech,
     SummariseTeam,
+    TeamQueries,
     TeamStatement,
     evidence_of,
 )
@@ -150,6 +151,17 @@ async def test_no_rounds_at_all_are_one_referees_opinion_of_what_was_gathered() 
     assert seen[0].passages
     assert not seen[0].speeches
     assert asked(run, "Rebut") == []
+
+
+async def test_referees_vote_only_where_it_matters() -> None:  # D8
+    for given, rounds in (({"transition": "none"}, [2]), ({"transition": "true-skeptic"}, [1, 2])):
+        _, run = await debate(min_rounds=2, uncertainty="off", **given)
+        assert sorted({round_ for round_, _ in asked(run, "JudgeTeams")}) == rounds
+
+
+def test_a_blank_query_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1 character"):
+        TeamQueries(support="Paris capital", refute=" ")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.methods.dual_position.referees import Vote, debate_outcome
+from redargue.methods.dual_position.referees import SCORE_DIMENSIONS, Judgement, Vote, debate_outcome
 
 EXAMPLE: list[tuple[Vote, float]] = [("affirmative", 0.9), ("negative", 0.7), ("tie", 0.6)]
 TWO_AGAINST_ONE: list[tuple[Vote, float]] = [("negative", 0.8), ("negative", 0.7), ("affirmative", 0.9)]
@@ -31,6 +31,16 @@ def test_two_surer_referees_win_by_mass_and_cannot_by_the_letter() -> None:  # D
     assert by_mass.winner == "negative"
     assert by_mass.consensus == pytest.approx(0.625)
     assert debate_outcome(TWO_AGAINST_ONE, "literal").winner == "affirmative"
+
+
+def test_shares_and_differences_at_a_bound_are_not_a_matter_of_rounding() -> None:
+    share = debate_outcome([("negative", 0.35), ("negative", 0.7), ("negative", 0.45), ("affirmative", 1.0)])
+    assert share.consensus == 0.6  # as floats .5999999999999999
+    for high in range(1, 20):
+        team, other = (dict.fromkeys(SCORE_DIMENSIONS, part / 20) for part in (high + 1, high))
+        scores = {f"affirmative_{each}": score for each, score in team.items()}
+        scores |= {f"negative_{each}": score for each, score in other.items()}
+        assert Judgement(**scores).effective_vote == "tie"  # .05 apart (D4)
 
 
 @given(votes)

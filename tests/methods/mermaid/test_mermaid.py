@@ -114,6 +114,9 @@ async def test_a_text_goes_to_the_first_required_parameter_and_an_object_to_the_
         ({"properties": {"year": {"type": "string"}}}, "1871", {"year": "1871"}),
         ({"properties": {"title": True}}, "Ansel", {"title": "Ansel"}),
         ({"type": "object"}, "", {}),
+        ({"required": ["query"]}, "[" * 3_000, {"query": "[" * 3_000}),
+        ({"required": ["query"]}, '{"query": "half a face \\ud83d"}', {"query": '{"query": "half a face \\ud83d"}'}),
+        ({"required": ["query"]}, '{"query": NaN}', {"query": '{"query": NaN}'}),
     ],
 )
 async def test_a_text_is_read_as_the_parameters_schema_says(

@@ -143,6 +143,12 @@ class DualPositionSettings(MethodSettings):
         """Whether members' uncertainty is measured by log probabilities, which the backend then has to request."""
         return self.uncertainty in ("entropy", "token-sar")
 
+    @property
+    def votes_from(self) -> int:
+        """The first round with a vote: an earlier one could neither end the debate nor say who speaks first (D8)."""
+        matters = self.stop != "consensus" or self.transition != "none"
+        return 1 if matters else self.min_rounds
+
     def opener(self, winner: Vote) -> Position | None:
         """Who opens the round after a vote; None: both teams speak concurrently."""
         factual = winner == "affirmative"
@@ -208,6 +214,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             self.speeches += said
             if outcome := self.conceded(said):
                 return self.concede(round_, outcome)
+            if self.settings.votes_from > round_:
+                continue
             voted = await self.vote(round_, self.referees_of(said))
             if round_ >= self.settings.min_rounds and self.is_decided(voted):
                 break

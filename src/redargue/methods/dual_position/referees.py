@@ -116,7 +116,7 @@ class Judgement(Frozen):
 
     @property
     def difference(self) -> float:
-        return self.mean("affirmative") - self.mean("negative")
+        return round(self.mean("affirmative") - self.mean("negative"), 9)  # .8 - .75 is not above .05
 
     @property
     def effective_vote(self) -> Vote:
@@ -197,7 +197,8 @@ def debate_outcome(votes: Sequence[tuple[Vote, float]], rule: OutcomeRule = "mas
     leading = [vote for vote, value in compared.items() if abs(value - most) < 1e-12]
     winner: Vote = leading[0] if len(leading) == 1 and (most > 0 or rule == "literal") else "tie"
     whole = sum(masses.values())
-    return DebateOutcome(winner, masses[winner] / whole if whole else 0.0, masses, weights)
+    consensus = round(masses[winner] / whole, 9) if whole else 0.0  # .6 of 1 is not below .6
+    return DebateOutcome(winner, consensus, masses, weights)
 
 
 SAMPLES = 3

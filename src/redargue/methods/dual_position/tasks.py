@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
@@ -24,7 +24,9 @@ _MEANINGS: dict[Position, str] = {
 }
 
 
-_Query = Annotated[str, Field(min_length=1, json_schema_extra=max_length(300))]
+_Query = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), Field(json_schema_extra=max_length(300))
+]
 
 
 class TeamQueries(Frozen):

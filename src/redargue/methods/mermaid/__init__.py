@@ -249,10 +249,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         The text is read as JSON where that parameter is not a text but, say, a number; a tool without parameters gets
         none.
         """
-        try:
-            written = json.loads(call.input)
-        except ValueError:
-            written = call.input
+        written = call.read_input
         if isinstance(written, dict):
             return written
         tool = self.run.actions.get(call.name)

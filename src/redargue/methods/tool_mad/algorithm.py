@@ -165,12 +165,12 @@ class Algorithm1(Method):
     async def readers(self, round_: int, found: dict[Agent, Evidence]) -> dict[Agent, Agent]:
         """Who reads for each debater: itself, or one before it whose tool has found the same passages.
 
-        A debater that would read what another reads writes a query of its own first, if the claim was its query.
+        A debater that would read what another reads writes a query of its own first, if the claim was its first query.
         """
         readers: dict[Agent, Agent] = {}
         for debater in self.debaters:
             same = self.same_reading(found, debater, readers)
-            if same and found[debater].query == self.claim.text and self.settings.query_formulation:
+            if same and round_ == 1 and found[debater].query == self.claim.text and self.settings.query_formulation:
                 found[debater] = await self.gather_evidence(round_, debater, None, (), claim_first=False)
                 same = self.same_reading(found, debater, readers)
             readers[debater] = same or debater

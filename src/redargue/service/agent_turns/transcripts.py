@@ -102,7 +102,7 @@ def _entries(text: str, where: str) -> tuple[list[Mapping[str, Any]], int]:
     if text.lstrip().startswith("["):
         try:
             return [entry for entry in json.loads(text) if isinstance(entry, dict)], 0
-        except ValueError:
+        except (ValueError, RecursionError):
             hint = "write the whole list: json.dumps(result.to_input_list())"
             raise UnreadableFile("the list of items stops midway or is not JSON", where=where, hint=hint) from None
     lines = text.rstrip("\n").split("\n")
@@ -257,7 +257,7 @@ def _arguments(given: object) -> Mapping[str, Any]:
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"input": given}
     return _fields(given)
 
@@ -275,6 +275,6 @@ def _output(output: object) -> tuple[str, int | None]:
         try:
             given = json.loads(text)
             return _text(given["output"]), int(given["metadata"]["exit_code"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             pass
     return text, 0

@@ -7,7 +7,6 @@ agent of Tool-MAD's tables.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -223,7 +222,7 @@ class React(Method, name="react", settings=ReactSettings):
     async def act(self, agent: Agent, number: int, step: Step) -> PastStep:
         """An action and its observation; an unknown action is invalid and costs the step."""
         assert step.action is not None
-        action = step.action.model_copy(update={"input": _text_of(step.action.input)})
+        action = step.action.model_copy(update={"input": _text_of(step.action)})
         taken: dict[str, object] = {"thought": step.thought, "tool": action.name, "reason": action.reason}
         if action.name == SEARCH.name:
             self.report(number, arguments={"query": action.input}, **taken)
@@ -279,13 +278,11 @@ class React(Method, name="react", settings=ReactSettings):
         )
 
 
-def _text_of(argument: str) -> str:
+def _text_of(action: ToolCall) -> str:
     """An action's text, also from a JSON object with a single text in it."""
-    try:
-        values = list(json.loads(argument).values())
-    except (ValueError, AttributeError):
-        return argument
-    return values[0] if len(values) == 1 and isinstance(values[0], str) else argument
+    read = action.read_input
+    values = list(read.values()) if isinstance(read, dict) else []
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else action.input
 
 
 @perform.register
