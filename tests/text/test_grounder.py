@@ -10,12 +10,15 @@ import pytest
 from syntok import segmenter
 
 import redargue
+from redargue.assembly import SMALL
 from redargue.caveats import UncheckedReason
 from redargue.errors import UsageError
 from redargue.evidence import without_retrieval_times
 from redargue.nli import reader
+from redargue.nli.careful import careful_weights
 from redargue.nli.session import Floats, Session, shared
 from redargue.retrieval.corpus import documents
+from redargue.spec import RunSpec
 
 DOCUMENTS: list[str | redargue.Passage] = [
     "The bridge at Orvell was opened in 1889. It is 3.5 km long. Its architect was Amélie Vidal.",
@@ -51,7 +54,8 @@ async def test_every_kind_of_answer_can_be_grounded(kind: str, context: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_documents_are_encoded_once_and_stay_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("small", [False, True])
+async def test_documents_are_encoded_once_and_stay_encoded(monkeypatch: pytest.MonkeyPatch, small: bool) -> None:
     embedder = shared(0)
     held = dict(embedder._session._held)  # a check that another test left behind may still be running
     monkeypatch.setattr(embedder._session, "_kept", 0)  # nothing else is kept between calls
@@ -64,11 +68,14 @@ async def test_documents_are_encoded_once_and_stay_encoded(monkeypatch: pytest.M
 
     monkeypatch.setattr(Session, "_output", counted)
     documents = [" ".join(f"Sentence number {n} is about the bridge of Orvell and its {n} lamps." for n in range(30))]
-    with redargue.Grounder(documents, method="single-reader") as grounder:
+    spec = RunSpec(method="single-reader", reader=SMALL if small else "")
+    with redargue.Grounder(documents, spec=spec) as grounder:
         made = len(read)
         await grounder.ground("The bridge of Orvell has 7 lamps.")
         answered = len(read) - made
-    assert made >= 60  # sentences and their windows
+    # the large reader reads hardly any sentence together with the one before
+    with_windows = small or not careful_weights()
+    assert made >= 60 if with_windows else 30 <= made < 60
     assert answered < 25  # the claim, what was put together for it, and the pairs
     assert embedder._session._held.keys() <= held.keys()
 

@@ -35,6 +35,7 @@ from redargue.nli.reader import (
     Reading,
     ScoredSpan,
     SourcedSentence,
+    encoded_alone,
     joined_candidate,
     numbers_had,
     sentences,
@@ -129,6 +130,9 @@ class CarefulReader(Reader):
     def _parts(self, texts: Sequence[str], passages: Sequence[Passage]) -> tuple[Reading, ...]:
         return tuple(replace(super(CarefulReader, self).read(text, passages), statement=text) for text in texts)
 
+    def encoded_texts(self, passage: Passage) -> tuple[str, ...]:
+        return encoded_alone(passage)
+
     def least_for(self, passages: Sequence[Passage]) -> float:
         return self._leasts[source_kind(passages)]
 
@@ -156,7 +160,8 @@ class CarefulReader(Reader):
 
     def _read(self, claim: str, texts: Sequence[Candidate]) -> list[ScoredSpan]:
         """What the large model says about texts."""
-        read = self._judged(claim, texts, self._nearness(claim, [each.text for each in texts]), self._careful)
+        encoded = [each.text if each.kind == "sentence" else each.cited[0].quote for each in texts]
+        read = self._judged(claim, texts, self._nearness(claim, encoded), self._careful)
         return self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
 
     def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:

@@ -384,6 +384,12 @@ class Reader:
         """The probability of a side, in [0, 1], below which a claim beside these passages is left open."""
         return self._least
 
+    def encoded_texts(self, passage: Passage) -> tuple[str, ...]:
+        """The texts of a passage that are encoded whatever the claim is."""
+        title = f"{passage.title}. " if passage.title else ""
+        windows = (f"{title}{before} {text}" for before, text in pairwise(sentences(passage.text)))
+        return (*encoded_alone(passage), *windows)
+
     def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
         """Scores of the candidates, and of the nearest sentences of two passages as one text."""
         if not candidates:
@@ -521,11 +527,10 @@ def _by_words_of(claim: str, title: str, texts: Sequence[str]) -> SourceScore:
     return SourceScore(supports, refutes)
 
 
-def encoded_texts(passage: Passage) -> tuple[str, ...]:
-    """The texts of a passage that are encoded whatever the claim is."""
+def encoded_alone(passage: Passage) -> tuple[str, ...]:
+    """A passage's sentences, each without and with the title."""
     texts, title = sentences(passage.text), f"{passage.title}. " if passage.title else ""
-    windows = (f"{title}{before} {text}" for before, text in pairwise(texts))
-    return tuple(dict.fromkeys([*texts, *(title + text for text in texts), *windows]))
+    return tuple(dict.fromkeys([*texts, *(title + text for text in texts)]))
 
 
 def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) -> list[Candidate]:

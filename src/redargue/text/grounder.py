@@ -20,7 +20,7 @@ from redargue.evidence import Passage
 from redargue.files import Closable
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
-from redargue.nli.reader import encoded_texts
+from redargue.nli.session import Embedder
 from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
@@ -82,11 +82,13 @@ class Grounder(Closable):
         self._verifier = Verifier(self._spec.updated(models=models), parts=replace(parts, evidence=evidence))
         backend = self._verifier.backend
         self._method = method_of(answers)  # of answers
-        self._embedder = backend.embedder if isinstance(backend, EmbeddedBackend) else None
-        texts = [text for tool in evidence.values() for text in tool.encoded_texts]
-        texts += [text for document in self.documents for text in encoded_texts(document)]
-        self._held = tuple(dict.fromkeys(texts))
-        if self._embedder:
+        self._embedder: Embedder | None = None
+        self._held: tuple[str, ...] = ()
+        if isinstance(backend, EmbeddedBackend):
+            self._embedder, read = backend.embedder, backend.reader.encoded_texts
+            texts = [text for tool in evidence.values() for text in tool.encoded_texts]
+            texts += [text for document in self.documents for text in read(document)]
+            self._held = tuple(dict.fromkeys(texts))
             self._embedder.hold(self._held)
 
     def __repr__(self) -> str:
