@@ -17,6 +17,7 @@ EVERY = (
     "grounding",
     "checks",
     "reading",
+    "rules",
     "reader",
     "fever",
     "thresholds",

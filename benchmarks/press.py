@@ -25,6 +25,7 @@ from redargue.claims import Meaning
 
 RELEASES = ("railway", "trial", "results", "museum", "water", "software")
 FOLDER = Path(__file__).with_name("press")
+COMMAND = ("ground", "--json", "--quiet", "--no-record", "--offline")
 NOT_A_CLAIM = "not_a_claim"
 SAME = 0.6  # of the words of two sentences: the gold row of an extracted one
 SHOWN = 0.8  # of the words of a gold sentence: a quotation shows it
@@ -122,8 +123,7 @@ def built(name: str) -> tuple[Path, Path]:
 def grounded(name: str, **options: str) -> list[dict[str, Any]]:
     """The claims of ``redargue ground --json``, with these options and its default settings."""
     release, sources = built(name)
-    command = [sys.executable, "-m", "redargue", "ground", "--json", "--quiet", "--no-record"]
-    command += ["--offline", "--answer", str(release), "--context", str(sources)]
+    command = [sys.executable, "-m", "redargue", *COMMAND, "--answer", str(release), "--context", str(sources)]
     command += [f"--{option.replace('_', '-')}={value}" for option, value in options.items() if value]
     done = subprocess.run(command, stdout=subprocess.PIPE, cwd=sources.parent, check=False)
     try:

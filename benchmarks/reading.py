@@ -211,14 +211,19 @@ def _web() -> Part:
 
 def _contrast(most: int | None) -> dict[str, Part]:
     reader, parts = EmbeddedBackend().reader, {}
-    train = pool.rows(pool.data() / "written" / "contrast_train.jsonl.gz")
-    held_out = [row for row in train if _hash(row["evidence"]) % HELD_OUT == 0]
-    even = contrast.documents("contrast_test", "even")
-    for name, rows in (("held-out contrast", held_out), ("own", _own()), ("written", _written()), ("contrast", even)):
-        rows = sorted(rows, key=lambda row: _hash(row["claim"]))[:most]
+    for name, rows in document_claims(most).items():
         readings = [reader.read(row["claim"], (Passage(text=row["evidence"], title=row["title"]),)) for row in rows]
         parts[name] = _part(readings, [CODES[row["label"]] for row in rows], [row["evidence"] for row in rows])
     return parts
+
+
+def document_claims(most: int | None) -> dict[str, list[dict[str, Any]]]:
+    """Claims about documents that no model was trained on: at most so many of each set."""
+    train = pool.rows(pool.data() / "written" / "contrast_train.jsonl.gz")
+    held_out = [row for row in train if _hash(row["evidence"]) % HELD_OUT == 0]
+    even = contrast.documents("contrast_test", "even")
+    sets = {"held-out contrast": held_out, "own": _own(), "written": _written(), "contrast": even}
+    return {name: sorted(rows, key=lambda row: _hash(row["claim"]))[:most] for name, rows in sets.items()}
 
 
 def _own() -> list[dict[str, str]]:
