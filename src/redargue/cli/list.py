@@ -189,7 +189,10 @@ def show_prompts(
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method; repeatable.")
     ] = None,
-    tool: Annotated[list[str] | None, option("TOOL", "Search tool for a debater; repeatable.")] = None,
+    tool: Annotated[
+        list[str] | None,
+        option("TOOL", 'Search tool; repeatable. In a debate, one for each debater ("none": no tool).'),
+    ] = None,
     labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.")] = "fever",
     claim: Annotated[str, typer.Option(metavar="TEXT", help="The claim; default: one about a lighthouse.")] = "",
     context: Annotated[str, typer.Option(metavar="TEXT", help="The text that the claim comes from.")] = "",

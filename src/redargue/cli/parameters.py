@@ -132,7 +132,8 @@ class InputParameters:
     cited: Annotated[
         bool,
         typer.Option(
-            "--cited", help="Check each claim of a text against the pages and files that it links there, and no others."
+            "--cited",
+            help="Check each claim of a text against the pages and files that its sentence links to, and nothing else.",
         ),
     ] = False
     fetch: Fetch = False
@@ -232,7 +233,7 @@ class SearchParameters:
         list[str] | None,
         option(
             "TOOL",
-            'Search tool for a debater; repeat once per debater ("none" for no tool).',
+            'Search tool; repeatable. In a debate, one for each debater ("none": no tool).',
             autocompletion=completion("redargue.retrieval.tools:tools", "none"),
         ),
     ] = None

@@ -90,9 +90,9 @@ def rm(
 @runs_app.command()
 def prune(
     older_than: Annotated[
-        int | None, typer.Option(metavar="DAYS", min=0, help="Remove the runs that began more than so many days ago.")
+        int | None, typer.Option(metavar="DAYS", min=0, help="Remove runs that began more than DAYS days ago.")
     ] = None,
-    keep: Annotated[int | None, typer.Option(metavar="COUNT", min=0, help="Keep that many of the newest runs.")] = None,
+    keep: Annotated[int | None, typer.Option(metavar="COUNT", min=0, help="Keep the newest COUNT runs.")] = None,
     yes: Yes = False,
 ) -> None:
     """Remove old runs from redargue's home permanently.
