@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue import words
-from redargue.nli.consistency import MOST_NUMBERS, check_consistency, only_planned
+from redargue.nli.consistency import MOST_NUMBERS, check_consistency, only_framed, only_planned, withdrawn
 from redargue.nli.lexical import FEATURE_NAMES, features
 
 WORDS = st.sampled_from(
@@ -164,6 +164,110 @@ def test_one_difference_is_named(claim: str, sentence: str, kind: str, text: str
 )
 def test_what_agrees_or_is_about_something_else_is_not_contradicted(claim: str, sentence: str) -> None:
     assert check_consistency(claim, [sentence]).verdict != "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claim"),
+    [
+        ("The ECB raised rates by 25 basis points to 4%.", "The ECB raised rates to 4%."),
+        ("The firm cut costs by 10% in 2020.", "The firm cut costs in 2020."),
+        ("We send invoices by email to customers.", "We send invoices to customers."),
+        ("The storm injured more than 100 people in Ohio.", "In Ohio, more than 100 people were injured by the storm."),
+        ("Acme sold more than 500 trucks to Bond.", "Bond bought more than 500 trucks from Acme."),
+        ("Lead is denser than iron, and iron is denser than aluminium.", "Iron is denser than aluminium."),
+        ("Lyon is larger than Nice and smaller than Paris.", "Paris is larger than Lyon."),
+        ("The museum received the painting in 1990.", "The painting was given to the museum in 1990."),
+        ("Disney acquired Pixar in 2006.", "Pixar was sold to Disney in 2006."),
+        ("Norway signed an agreement with Chad.", "Chad signed an agreement with Norway."),
+        ("Bill Gates co-founded Microsoft with Paul Allen.", "Paul Allen co-founded Microsoft with Bill Gates."),
+        ("Ghana lies next to Togo.", "Togo lies next to Ghana."),
+        ("Ulm is 20 km from Senden.", "Senden is 20 km from Ulm."),
+        ("Supported languages are English, French, German.", "Supported languages are German, French, English."),
+        (
+            "Revenue rose 12% to $4.48 billion in 2022, from $4.0 billion in 2021.",
+            "Revenue rose from $4.0 billion in 2021 to $4.48 billion in 2022.",
+        ),
+        ("The fund raised $2B in 2020.", "The fund raised $2 billion in 2020."),
+        ("The site has 5M users.", "The site has 5 million users."),
+        ("India has 1.2 lakh such schools.", "India has 1,20,000 such schools."),
+        ("The castle was built in 1452.", "The castle was built around 1450."),
+        ("The castle was built in 1452.", "The castle was built in the 1400s."),
+        ("The laptop has 8 GB of RAM.", "The laptop has 8192 MB of RAM."),
+        ("Returns are not accepted after 14 days.", "Returns are not accepted after 20 days."),
+        ("Cars registered after 2010 are exempt.", "Cars registered after 2015 are exempt."),
+        ("The bridge cannot carry 20 t.", "The bridge cannot carry 30 t."),
+        ("Platform No. 4 is closed on Sundays.", "Platform 4 is closed on Sundays."),
+        ("Drivers must not use phones.", "Drivers may not use phones."),
+        ("Drivers must not use phones.", "Drivers cannot use phones."),
+        ("The plan is far from complete.", "The plan is not complete."),
+        ("The hall was almost full.", "The hall was not full."),
+        ("The bill has yet to be passed.", "The bill has not been passed."),
+        ("All employees must wear helmets.", "Some employees must wear helmets."),
+    ],
+)
+def test_the_same_in_other_words_is_not_contradicted(sentence: str, claim: str) -> None:
+    found = check_consistency(claim, [sentence])
+    assert found.verdict != "contradicted", found.differences
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claim"),
+    [
+        (
+            "Swimmers must not enter the pool until four hours after it.",
+            "Swimmers must not enter the pool until six hours after it.",
+        ),
+        ("The kettle switches off after 4 minutes of boiling.", "The kettle switches off after 14 minutes of boiling."),
+        ("The fund raised $2B in 2020.", "The fund raised $3 billion in 2020."),
+        ("The castle was built in 1452.", "The castle was built around 1550."),
+        ("The laptop has 8 GB of RAM.", "The laptop has 16 GB of RAM."),
+        ("Lead is denser than iron.", "Iron is denser than lead."),
+        ("Some employees must wear helmets.", "All employees must wear helmets."),
+        ("Visitors may enter the lab.", "Visitors may not enter the lab."),
+    ],
+)
+def test_what_differs_is_still_contradicted(sentence: str, claim: str) -> None:
+    assert check_consistency(claim, [sentence]).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "framed"),
+    [
+        ("The earth is flat.", "The earth is flat, which is a myth.", True),
+        ("The earth is flat.", "The earth is flat; this is false.", True),
+        ("The mayor resigned in May.", "The mayor resigned in May, but that was later denied.", True),
+        ("The drug cures cancer.", "The drug cures cancer – in mice.", True),
+        ("Bats are blind.", "Common misconceptions are: the earth is flat; bats are blind.", True),
+        ("Bulls hate red.", "Two statements are incorrect: bats are blind; bulls hate red.", True),
+        ("The pump failed.", "What went wrong: the pump failed.", False),
+        ("The mayor resigned in May.", "The mayor resigned in May, and the charge was denied.", False),
+    ],
+)
+def test_what_its_text_calls_false_or_limits_is_no_copy(claim: str, text: str, *, framed: bool) -> None:
+    assert only_framed(claim, text) is framed
+    if framed:
+        assert check_consistency(claim, [text]).verdict != "supported"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "places"),
+    [
+        (["The vaccine contains chips.", "This is nonsense.", "It was tested."], {0, 1}),
+        (["All birds can fly.", "(False)"], {0, 1}),
+        (["The following statements are wrong.", "The earth is flat.", "Bats are blind."], {1, 2}),
+        (["The application was filed in May.", "It was denied."], set()),
+        (["It is not true that the factory will close.", "It stays open."], set()),
+        (["Cars block the gate.", "It is wrong to park here."], set()),
+    ],
+)
+def test_sentences_that_their_text_calls_false_are_left_out(sentences: list[str], places: set[int]) -> None:
+    assert withdrawn(sentences) == places
+
+
+@pytest.mark.parametrize("opening", ["In the film", "Under the plan", "Without insurance", "On Sundays"])
+def test_what_holds_in_a_circumstance_is_no_copy(opening: str) -> None:
+    text = f"{opening}, the doors open at noon, and entry is free."
+    assert check_consistency("Entry is free.", [text]).verdict == "nothing"
 
 
 def test_a_sentence_that_says_the_same_outweighs_one_that_differs() -> None:

@@ -160,8 +160,7 @@ class CarefulReader(Reader):
 
     def _read(self, claim: str, texts: Sequence[Candidate]) -> list[ScoredSpan]:
         """What the large model says about texts."""
-        encoded = [each.text if each.kind == "sentence" else each.cited[0].quote for each in texts]
-        read = self._judged(claim, texts, self._nearness(claim, encoded), self._careful)
+        read = self._judged(claim, texts, self._nearness(claim, [each.text for each in texts]), self._careful)
         return self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
 
     def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:

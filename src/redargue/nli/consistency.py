@@ -53,6 +53,22 @@ _UNASSERTED = re.compile(  # what stands right before a clause that someone else
 )
 
 
+_FALSE = r"(?:myths?|false|untrue|not true|wrong|incorrect|hoax|nonsense|misconceptions?)"
+_REJECTED = rf"(?:{_FALSE}|debunked|denied|retracted)"
+_TAKEN_BACK = re.compile(  # what comes right after such a clause: "…, which is a myth", "… - in mice"
+    rf"[,;]?(?: -)? (?:(?:which|this|that|it|but (?:that|this|it))(?: (?:is|was|has been))?|an?)(?: \w+)? {_REJECTED}\b"
+    r"| - (?:in|for|on|only|at|by)\b",
+    re.IGNORECASE,
+)
+_CALLED_FALSE = re.compile(  # what is somewhere before it
+    rf"\b(?:misconceptions?|myths|falsehoods|(?:statements?|claims?)[^.:]* {_FALSE}|nonsense)[^.:]*:[^.]*\Z",
+    re.IGNORECASE,
+)
+_LIMITED = re.compile(
+    r"[^.!;]*\b(?:if|unless|until|provided|but (?:only|not))\b|[^.!]*\bexcept\w*\b|[^.!]*\?|.* [B-D]: ", re.DOTALL
+)
+
+
 def verbatim(claim: str, text: str) -> bool:
     """Whether the text asserts the claim word for word, as a sentence or as a clause of its own.
 
@@ -81,7 +97,12 @@ def only_framed(claim: str, text: str) -> bool:
     if not ours or ours.lower() not in theirs.lower():
         return False
     found = list(re.finditer(rf"(?<!\w){re.escape(ours)}(?!\w)", theirs, re.IGNORECASE))
-    return bool(found) and all(_UNASSERTED.search(theirs[: each.start()]) for each in found)
+    return bool(found) and all(_is_framed(theirs[: each.start()], theirs[each.end() :]) for each in found)
+
+
+def _is_framed(before: str, after: str) -> bool:
+    """Whether a clause between two texts is held, asked, denied, called false or limited there."""
+    return any(pattern.search(before) for pattern in (_UNASSERTED, _CALLED_FALSE)) or bool(_TAKEN_BACK.match(after))
 
 
 _PLANNED = re.compile(
@@ -116,10 +137,17 @@ def _plain(text: str) -> str:
     return plain[:1].lower() + plain[1:]
 
 
+_CIRCUMSTANCE_FIRST = re.compile(  # "Under the plan, parking is free, and entry is free"
+    r"(?:In|On|Under|With|Without|At|For|During|By|As|Per|Until|From|After|Before|Since|According)\b[^,;]*,.*[,;]",
+    re.IGNORECASE,
+)
+
+
 def _asserted(before: str, after: str) -> bool:
     """Whether a clause between two texts is asserted."""
-    limited = r"[^.!;]*\b(?:if|unless|until|provided|but (?:only|not))\b|[^.!]*\bexcept\w*\b|[^.!]*\?"
-    if before.count('"') % 2 or re.match(limited, after):
+    if before.count('"') % 2 or _LIMITED.match(after) or _CIRCUMSTANCE_FIRST.match(_last_clause(before)):
+        return False
+    if _is_framed(before, after):
         return False
     if reference := _REFERENCE.match(after):
         after = after[reference.end() :]
@@ -221,12 +249,18 @@ _NOTHING = _Consistency("nothing")
 LONGEST = 1500  # characters that are compared: the time grows with the square of the length
 MOST_NUMBERS = 60  # of a text that is compared: each is paired with each of the other text
 _RETRACTED = re.compile(
-    r"\W*(?:this|that|it|the (?:claim|statement|rumour|report))(?: is| was|'s) (?:false|not true|untrue"
-    r"|wrong|incorrect|a myth|not the case)\b",
+    rf"\W*(?:(?:(?:this|that|it)(?: is| was|'s)(?: an?)?(?: common)? (?:{_FALSE}|not the case)"
+    rf"|(?:this|that|the) (?:claim|statement|rumou?r|report)(?: is| was| has been)(?: later)? {_REJECTED})\b"
+    r"(?! (?:that|to|for|if|by|about)\b)|(?:false|wrong)\W*\Z)",
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(
-    r"(?:not true|untrue|false|myth|wrong|incorrect|denied|claim\w*|not the case)[^.]*:\W*$", re.IGNORECASE
+    r"(?:not true|untrue|false|myths?|misconceptions?|wrong|incorrect|denied|claim\w*|not the case)[^.]*:\W*$",
+    re.IGNORECASE,
+)
+_FALSE_FOLLOWS = re.compile(
+    r"\bfollowing (?:\w+ )?(?:is|are) (?:all )?(?:wrong|false|untrue|incorrect|not true|myths|misconceptions)\b",
+    re.IGNORECASE,
 )
 
 
@@ -309,10 +343,22 @@ def _given_elsewhere(binding: Binding, sentences: Sequence[str], places: range) 
     return value is not None and any(gives(parsed(other), value, holder) for other in others)
 
 
+def withdrawn(sentences: Sequence[str]) -> frozenset[int]:
+    """The places of the sentences that the text itself calls false, and of those that say so."""
+    places = range(len(sentences))
+    return frozenset(place for place in places if _RETRACTED.match(sentences[place]) or _called_false(sentences, place))
+
+
+def _called_false(sentences: Sequence[str], index: int) -> bool:
+    """Whether a sentence before says that what follows is false, or the one after that this is."""
+    before, after = sentences[:index], sentences[index + 1 : index + 2]
+    return any(map(_RETRACTED.match, after)) or any(map(_FALSE_FOLLOWS.search, before))
+
+
 def _withdrawn(sentences: Sequence[str], index: int) -> bool:
-    """Whether the sentence before announces a false statement, or the one after calls it one."""
-    after = sentences[index + 1] if index + 1 < len(sentences) else ""
-    return bool(_RETRACTED.match(after) or (index and _ANNOUNCED.search(sentences[index - 1])))
+    """Whether a sentence is called false, or led in as what somebody claims or denies."""
+    before = sentences[max(0, index - 1) : index]
+    return _called_false(sentences, index) or any(map(_ANNOUNCED.search, before))
 
 
 def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[_Verdict, bool, tuple[Difference, ...]]:
@@ -341,6 +387,7 @@ def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[_Verdict, bool
 _CIRCUMSTANCE = re.compile(
     r"\b(?:age|aged|day|week|month|year|stage|grade|phase|level|chapter|part)\W*\Z", re.IGNORECASE
 )
+_BEFORE_OR_AFTER = re.compile(r"\b(?:before|after)\s+(?:\w+\s+){0,2}\Z", re.IGNORECASE)
 _MEASURED_BY = re.compile(r"\bas (?:much|many|long|large|high|big|old|fast|far|heavy) as\b|\btimes (?:as|more|the)\b")
 
 
@@ -348,7 +395,7 @@ def _of_something_else(claim: Parsed, sentence: Parsed, edit: Edit) -> bool:
     """Whether a number or an opposite that differs contradicts nothing.
 
     The sentence has the claim's value or word too (whose it is, is for :func:`redargue.nli.binding.bind` to say), gives
-    one value by another, or speaks of another time or part ("at age four").
+    one value by another, speaks of another time or part ("at age four"), or its value implies the claim's.
     """
     if any(kind == "opposite" and one.stem in sentence.vocabulary for one, _, kind in edit.pairs):
         return True
@@ -357,14 +404,33 @@ def _of_something_else(claim: Parsed, sentence: Parsed, edit: Edit) -> bool:
         return False
     texts = {one.text for one in unequal}
     given = any(one.text in texts for one, _ in compare_quantities(claim, sentence).equal)
-    starts = (one.quantity.start for one in unequal if one.quantity)
-    when = any(_CIRCUMSTANCE.search(claim.text[:start]) for start in starts)
-    return given or when or _MEASURED_BY.search(sentence.text) is not None
+    values = [one.quantity for one in unequal if one.quantity]
+    when = any(_CIRCUMSTANCE.search(claim.text[: value.start]) for value in values)
+    return given or when or _MEASURED_BY.search(sentence.text) is not None or _implied(claim, edit)
+
+
+_TIMES = frozenset({"year", "month", "day", "clock"})
+_UNTIL = re.compile(r"\b(?:until|till|unless|below|under|less|fewer|for)\b", re.IGNORECASE)
+
+
+def _implied(claim: Parsed, edit: Edit) -> bool:
+    """Whether another value may follow from the sentence's: "closed after 9" from "after 8", "not 30" from "not 20"."""
+    both_deny = any(one.negates and other.negates for one, other, kind in edit.pairs if kind == "same")
+    for one, other, kind in edit.pairs:
+        if kind != "number" or not (one.quantity and other.quantity):
+            continue
+        if one.quantity.dimension in _TIMES and _BEFORE_OR_AFTER.search(claim.text[: one.quantity.start]):
+            return True
+        if both_deny and one.quantity.low > other.quantity.high and not _UNTIL.search(claim.text):
+            return True
+    return False
 
 
 def differences_of(edit: Edit) -> tuple[Difference, ...]:
     """The opposed tokens, and a negation that only one side has; "not closed" agrees with "open"."""
     differences = [_difference(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
+    if any(one.negates for one, other, kind in edit.pairs if kind == "same"):
+        differences = [each for each in differences if each.kind != "modality"]  # "must not" is "may not"
     ours, theirs = ([token.text for token in part if token.negates] for part in (edit.added, edit.dropped))
     denied = len(ours) > len(theirs) and any(token.negates for token in edit.around)  # "no" and "none of", "…: 0"
     if (len(ours) + len(theirs)) % 2 == 0 or denied:
@@ -386,7 +452,7 @@ _LIMITS = word_set("if unless except only until or not no nor neither")
 _RISKY = word_set(  # words that change what a sentence says
     "if unless except only until before after when while because whether than instead but although though nor or"
     " most all some several many few every each both half according deny denied claimed said says"
-    " may might would could without"
+    " may might would could without far yet almost nearly barely"
 )
 _LACKING = frozenset(map(stem, "lack fail refuse unable avoid prevent stop deny skip cease reject absent free".split()))
 
@@ -427,7 +493,20 @@ def swapped_roles(claim: Parsed, sentence: Parsed) -> Difference | None:
     if keys in others or _clauses(claim) <= _clauses(sentence):  # "B beat A in spring and A beat B in autumn"
         return None
     swapped = (window for window, other in zip(windows, others, strict=True) if sorted(other) == sorted(keys))
-    return next((_swap(ours, window) for window in swapped), None)
+    found = next((_swap(ours, window) for window in swapped), None)
+    return None if found and _ITEMS.search(_stretch(claim.text, found.claim)) else found
+
+
+_ITEMS = re.compile(
+    r"\w(?:,| ?/|,? plus) ?(?!but\b|and\b|while\b|whereas\b)\w"
+)  # "English, French, German" in another order
+
+
+def _stretch(text: str, words: str) -> str:
+    """The part of a text from the first to the last of some words of it."""
+    first, *_, last = words.split() * 2
+    start = text.find(first)
+    return text[start : text.rfind(last) + len(last)]
 
 
 def _turned(alignment: Alignment) -> Difference | None:
@@ -451,6 +530,8 @@ def _swap(ours: list[EditToken], theirs: list[EditToken]) -> Difference | None:
     words = {token.word for token in ours}
     if words & _LINKS and "than" not in words:
         return None
+    if any(token.quantity and token.quantity.dimension == "length" for token in ours) and "from" in words:
+        return None  # "A is 20 km from B"
     if {ours[0].word, theirs[0].word} & _MOVABLE:
         return None
     one, other = [token.key for token in ours], [token.key for token in theirs]

@@ -17,6 +17,7 @@ from redargue.nli.quantities import Quantity, Relation, base_units, relation
 
 Kin = Literal["same", "number", "opposite", "quantifier", "modality"]
 
+_NUMBER_MARK = re.compile(r"(?:No|no\.)\.? ?\d+(?![\d-])")  # "Platform No. 4"
 _DROPPED = word_set("the a an its his her their this that these those also then however he she it they there")
 _CLASSES = {
     word: name
@@ -29,6 +30,7 @@ _CLASSES = {
     }.items()
     for word in words.split()
 }
+_IMPLIED_BY_ALL = word_set("some somebody someone several many")
 _OPPOSED: dict[frozenset[str], Kin] = {
     frozenset(("universal", "partial")): "quantifier",
     frozenset(("universal", "zero")): "quantifier",
@@ -69,12 +71,12 @@ def tokens(text: Parsed) -> list[EditToken]:
     ]
     for match, stemmed in zip(text.words, text.stems, strict=True):
         word = match.group().lower()
-        if match.start() in text.measured or word in _DROPPED:
+        if match.start() in text.measured or word in _DROPPED or _NUMBER_MARK.match(text.text, match.start()):
             continue
         if word.endswith(("n't", "n’t")) or word == "cannot":
             stemmed = "can" if word == "cannot" else stem(word[:-3])
             placed.append((match.start() + 1, EditToken("not", match.group())))
-        placed.append((match.start(), EditToken(stemmed, match.group())))
+        placed.append((match.start(), EditToken(stemmed, "can" if word == "cannot" else match.group())))
     return _with_shares([token for _, token in sorted(placed, key=lambda pair: pair[0])])
 
 
@@ -155,6 +157,8 @@ def _kin(one: EditToken, other: EditToken) -> Kin | None:
             return "same"
         return "number" if related == "unequal" and same_things(one.quantity, other.quantity) else None
     if one.stem == other.stem:
+        return "same"
+    if _class_of(other) == "universal" and one.word in _IMPLIED_BY_ALL:
         return "same"
     if opposed := _OPPOSED.get(frozenset((_class_of(one), _class_of(other)))):
         return opposed

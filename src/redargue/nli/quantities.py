@@ -24,7 +24,9 @@ from redargue.nli.grammar import FUNCTION_WORDS, stem, word_set
 Relation = Literal["equal", "compatible", "unequal"]
 TOLERANCE = 1e-6
 UNIT_TOLERANCE = 0.015  # between two units: "60 days" and "2 months", "5 km" and "3.1 miles"
+_TOLERANCES = {"data": 0.1}  # 8 GB are 8,000 or 8,192 MB
 APPROXIMATE = 0.1
+APPROXIMATE_YEARS = 5
 
 
 NO_NOUNS: frozenset[str] = frozenset()
@@ -61,7 +63,7 @@ def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
     """
     if claim.dimension != evidence.dimension:
         return None
-    tolerance = TOLERANCE if claim.unit == evidence.unit else UNIT_TOLERANCE
+    tolerance = TOLERANCE if claim.unit == evidence.unit else _TOLERANCES.get(claim.dimension, UNIT_TOLERANCE)
     if claim.approximate or evidence.approximate:
         tolerance = APPROXIMATE
     low, high = _widened(claim, tolerance)
@@ -74,7 +76,8 @@ def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
 
 def _widened(quantity: Quantity, tolerance: float) -> tuple[float, float]:
     if quantity.dimension in _EXACT:
-        return quantity.low, quantity.high
+        beyond = APPROXIMATE_YEARS if quantity.dimension == "year" and tolerance == APPROXIMATE else 0
+        return quantity.low - beyond, quantity.high + beyond
     return quantity.low - abs(quantity.low) * tolerance, quantity.high + abs(quantity.high) * tolerance
 
 
@@ -144,7 +147,7 @@ _UNITS: dict[str, dict[str, float]] = {
         "oz|ounce|ounces": 28.3495,
     },
     "temperature": {"°C|degree Celsius|degrees Celsius|℃|degree|degrees|°": 1.0},
-    "fahrenheit": {"°F|degree Fahrenheit|degrees Fahrenheit": 1.0},
+    "fahrenheit": {"°F|degree Fahrenheit|degrees Fahrenheit|degrees F": 1.0},
     "power": {
         "W|watt|watts": 1.0,
         "kW|kilowatt|kilowatts": 1e3,
@@ -190,14 +193,19 @@ _UNIT = {
 }
 _UNIT |= {name.casefold(): unit for name, unit in _UNIT.items() if len(name) > 3}  # "Percent", not "MW" for "mw"
 _SCALES = {"dozen": 12.0, "hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "m": 1e6}
-_SCALES |= {"billion": 1e9, "bn": 1e9, "trillion": 1e12}
+_SCALES |= {"billion": 1e9, "bn": 1e9, "trillion": 1e12, "b": 1e9, "mm": 1e6, "mio": 1e6, "mln": 1e6, "bln": 1e9}
+_SCALES |= {"lakh": 1e5, "crore": 1e7, "lakh crore": 1e12}
 _FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 
 _ALTERNATIVES = "|".join(re.escape(name) for name in sorted(_UNIT, key=len, reverse=True))
 _NUMBER = (
-    r"(?:\d{1,3}(?:[,\u00a0\u2009\u202f]\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,]\d+)?[½¼¾⅓⅔]?|[½¼¾⅓⅔])"
+    r"(?:\d{1,2}(?:,\d\d)+,\d{3}(?!\d)|\d{1,3}(?:[,\u00a0\u2009\u202f]\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?!\d)"
+    r"|\d+(?:[.,]\d+)?[½¼¾⅓⅔]?|[½¼¾⅓⅔])"
 )
-_SCALE = r"(?:[ -]?(?:thousand|million|billion|trillion|dozen|hundred|mn|bn|k)(?![^\W\d_])|m(?![\w²³/]))"
+_SCALE = (
+    r"(?:[ -]?(?:thousand|million|billion|trillion|dozen|hundred|mn|bn|mln|bln|mio|Mio|lakh crore|lakh|crore|k)"
+    r"(?![^\W\d_])|(?:MM|[MBKm])(?![\w²³/-]))"
+)
 _SYMBOL = r"(?:US\$|[$€£¥]|(?:EUR|USD|GBP|CHF|JPY)\u00a0?)"
 _SIGNS = {
     lead: sign
@@ -215,7 +223,8 @@ _LEAD = "|".join(re.escape(lead) for lead in sorted(_SIGNS, key=len, reverse=Tru
 _MEASURE = re.compile(
     rf"(?P<symbol>{_SYMBOL})?(?P<minus>(?<![\w\d])[-−])?(?<![\w.,])(?P<number>{_NUMBER})"
     rf"(?P<half> and a half)?(?P<scale>{_SCALE})?"
-    rf"(?:(?P<join>\s?[-–]\s?| to | and | or )(?:{_SYMBOL})?(?P<second>{_NUMBER})(?P<second_scale>{_SCALE})?)?"
+    rf"(?:(?P<join>\s?[-–]\s?| to | and | or )(?(symbol)(?:{_SYMBOL})?)(?P<second>{_NUMBER})"
+    rf"(?P<second_scale>{_SCALE})?)?"
     rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![\w²³]))?"
     r"(?P<plus>\+(?!\w)| or (?i:more|longer|older|over|above|higher)\b| or (?i:less|fewer|under|younger|below)\b)?",
 )
@@ -396,13 +405,14 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _summed(parsed: list[Quantity], text: str) -> list[Quantity]:
-    """Joins the parts of a duration, such as "8 minutes 40 seconds"."""
+    """Joins the parts of a duration or a weight, such as "8 minutes 40 seconds", "7 lb 8 oz"."""
     summed: list[Quantity] = []
     for other in parsed:
         one = summed[-1] if summed else None
         if (
             one
-            and one.dimension == other.dimension == "time"
+            and one.dimension == other.dimension in ("time", "mass")
+            and one.unit != other.unit
             and other.high < one.low == one.high
             and text[one.end : other.start] in (" ", " and ", ", ")
         ):
@@ -459,7 +469,8 @@ def _date(match: re.Match[str]) -> list[Quantity]:
     if quarter := match["quarter"] or (match["nth"] or "")[:1]:
         return [_value("month", 3 * int(quarter) - 2, 3 * int(quarter))]
     if match["decade"]:
-        return [_value("year", int(match["decade"]), int(match["decade"]) + 9)]
+        decade = int(match["decade"])
+        return [_value("year", decade, decade + (9 if decade % 100 else 99))]  # "the 1400s"
     if match["century"]:
         return [_value("year", 100 * int(match["century"]) - 99, 100 * int(match["century"]))]
     short = int(match["short"])
@@ -547,7 +558,8 @@ def _measured(match: re.Match[str], values: list[float], bound: str, *, in_range
     symbol, unit = (match["symbol"] or "").strip("\u00a0 "), match["unit"] or ""
     dimension, factor = _UNIT.get(symbol or unit) or _UNIT.get(unit.casefold()) or ("count", 1.0)
     if dimension == "count" and all(_is_year(match, value) for value in values):
-        return [_value("year", value) for value in values]
+        about = _SIGNS.get(bound.lower().strip()) == "~"
+        return [_value("year", value)._replace(approximate=about) for value in values]
     nouns = _nouns(match.string, match.end()) if dimension == "count" else NO_NOUNS
     unit = unit or symbol
     if in_range and values[0] <= values[1]:

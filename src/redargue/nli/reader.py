@@ -39,7 +39,7 @@ from redargue.nli.aggregation import (
 )
 from redargue.nli.alignment import Parsed, counts_something_else, lexical_coverage, parsed
 from redargue.nli.binding import misplaced
-from redargue.nli.consistency import asserted_text, check_consistency, only_framed, only_planned
+from redargue.nli.consistency import asserted_text, check_consistency, only_framed, only_planned, withdrawn
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
 from redargue.nli.quantities import in_units_of
@@ -361,7 +361,7 @@ class Reader:
         compared, comparisons, read = [], [], []
         for passage in distinct_passages(passages):
             texts, nearest = self._nearest(claim, passage)
-            if not texts:
+            if not nearest:
                 continue
             candidates += _candidates(passage, texts, nearest)
             near = [texts[i] for i in sorted(nearest)]
@@ -429,11 +429,11 @@ class Reader:
     def _nearest(self, claim: str, passage: Passage) -> tuple[tuple[str, ...], list[int]]:
         """A passage's sentences, and the places of those nearest to the claim, nearest first.
 
-        Rows of a table about others than the claim names are left out.
+        Rows of a table about others than the claim names are left out, and what the text calls false.
         """
         texts = sentences(passage.text)
-        of_others = rows_of_others(claim, texts)
-        order = [i for i in range(len(texts)) if i not in of_others]
+        left_out = rows_of_others(claim, texts) | withdrawn(texts)
+        order = [i for i in range(len(texts)) if i not in left_out]
         if len(order) > 1:
             nearness = self._nearness(claim, texts)
             order.sort(key=lambda i: -nearness[i] - numbers_had(claim, texts[i]))

@@ -16,18 +16,25 @@ from redargue.nli.alignment import Parsed, align, are_opposites, compare_quantit
 from redargue.nli.grammar import NEGATORS, converses, is_past, stem, verb_like, word_set
 
 _END = re.compile(r"[.;:!?]\s|\n|,?\s(?:but|while|whereas|because|although|who|which|that|if)\b")
+_AMOUNT = (  # "rates rose by 25 points", "more than half"
+    r"(?:(?:up to|about|over|around|nearly|almost|some|at least|the|an?) )?(?:\W?\d|half|third|quarter|dozen|hundred"
+    r"|thousand|million|billion|one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty)"
+)
 _PASSIVE = re.compile(
     r"\b(?:be|am|is|are|was|were|been|being|gets?|got)(?: (?:not|also|later|then|first|finally|\w+ly))*\s\Z"
 )
-_BY = re.compile(r"\s(?:\w+\s)?by\b")
+_BY = re.compile(rf"\s(?:\w+ly\s)?by\b(?!\s{_AMOUNT})")
+_WITH_AGENT = re.compile(rf"\sby\b(?!\s{_AMOUNT})")
 _LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
 _OF = re.compile(r"\s(?:\w+\s)?(?:of|to|for)\b")
 _COMPARISONS = (  # the surest first: "the tower is shorter than", "the water is more bitter than"
-    re.compile(r"\b[a-z]{3,}er(?=\sthan\b)"),
-    re.compile(r"\b(?:more|less|fewer)\b(?=(?:\s\w+){0,6}\sthan\b)"),
-    re.compile(r"\b[a-z]{3,}er\b(?=(?:\s\w+){1,6}\sthan\b)"),
+    re.compile(rf"\b[a-z]{{3,}}er(?=\sthan\b(?!\s{_AMOUNT}))"),
+    re.compile(rf"\b(?:more|less|fewer)\b(?=(?:\s\w+){{0,6}}\sthan\b(?!\s{_AMOUNT}))"),
+    re.compile(rf"\b[a-z]{{3,}}er\b(?=(?:\s\w+){{1,6}}\sthan\b(?!\s{_AMOUNT}))"),
 )
 _LISTED = re.compile(r",|\band\b")
+_COMPANY = re.compile(r"\bwith\b")
+_THAN = re.compile(r"\bthan\b")
 _PLACED = word_set("before after ahead behind north south east west above below upstream downstream")
 _BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
 _LONGEST = 3_000  # characters of a text that is compared: the time grows with the square of the length
@@ -40,8 +47,13 @@ EITHER_WAY = frozenset(  # the sides of these may change places
         "meet marry border draw tie equal resemble match face play fight rival collide differ coincide touch join link"
         " connect relate associate correlate separate share agree merge cooperate collaborate compete negotiate trade"
         " adjoin neighbour neighbor intersect overlap cross alternate mix combine unite pair twin with near next like"
-        " versus different similar adjacent parallel identical equivalent opposite close".split(),
+        " versus different similar adjacent parallel identical equivalent opposite close brother sister sibling cousin"
+        " colleague classmate contemporary neighbour neighbor friend ally partner debate date divorce wed hug kiss"
+        " engage across lie".split(),
     )
+)
+_MUTUAL = frozenset(  # "A signed an agreement with B"
+    map(stem, "agreement deal pact treaty alliance partnership venture talks prisoners hands letters vows".split())
 )
 
 
@@ -50,7 +62,8 @@ class _Relation(NamedTuple):
 
     Attributes:
         word: its stem; of a comparison, the stems up to "than".
-        link: the preposition right after it.
+        link: the preposition right after it; of a passive with an agent "by".
+        partners: what follows "with".
     """
 
     word: tuple[str, ...]
@@ -58,6 +71,7 @@ class _Relation(NamedTuple):
     after: frozenset[str]
     passive: bool
     link: str
+    partners: frozenset[str]
 
 
 def turned(claim: Parsed, text: Parsed) -> bool:
@@ -132,8 +146,10 @@ def _counted(ours: _Relation, theirs: _Relation) -> int | None:
     else:
         swapped = (mine - theirs.before) & theirs.after and (others - theirs.after) & theirs.before
         straight = mine & theirs.before and others & theirs.after
+    if swapped and others & theirs.before <= ours.partners and mine & theirs.after <= theirs.partners:
+        return None  # "A wrote it with B"
     converse = _converse(ours, theirs)
-    if converse is None or not (swapped or straight):
+    if converse is None or bool(swapped) == bool(straight):
         return None
     return bool(swapped) + (ours.passive != theirs.passive) + converse
 
@@ -144,10 +160,13 @@ def _converse(ours: _Relation, theirs: _Relation) -> bool | None:
     if not (set(rest) <= set(others) or set(others) <= set(rest)):
         return None
     if one == other:
-        either = one in EITHER_WAY or ("with" in ours.link and not ours.passive)
+        mutual = _MUTUAL & ours.after & theirs.after or "with" in (ours.link, theirs.link)
+        either = one in EITHER_WAY or (mutual and not ours.passive)
         active = ours.link if theirs.passive else theirs.link
         same = not active if ours.passive != theirs.passive else ours.link == theirs.link
         return False if same and not either else None
+    if any(each.passive and each.link in ("to", "from") for each in (ours, theirs)):
+        return None  # "was given to the museum": what is after it is no agent
     if other in converses(one) or (ours.word[-1] == theirs.word[-1] == "than" and are_opposites(one, other)):
         return True
     return False if converses(one) & converses(other) else None
@@ -166,6 +185,12 @@ def _in_clause(text: Parsed, start: int, end: int) -> Iterator[_Relation]:
     places = [place for place, word in enumerate(text.words) if start <= word.start() < end]
     lower = [text.words[place].group().lower() for place in places]
     if _NEGATION.search(text.text, start, end):
+        return
+    first, *more = [match.start() for match in _THAN.finditer(text.text, start, end)] or [start]
+    if more:  # "taller than A and shorter than B"
+        if cuts := list(_LISTED.finditer(text.text, first, more[0])):
+            yield from _in_clause(text, start, cuts[0].start())
+            yield from _in_clause(text, cuts[-1].end(), end)
         return
     content = [place for place in text.content if place in places]
     compared = next((found for each in _COMPARISONS if (found := each.search(text.text, start, end))), None)
@@ -207,12 +232,16 @@ def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relati
     if place and re.search(r"['’]s?\Z", text.words[place - 1].group()):  # "Jan's nephew"
         owner = text.stems[place - 1]
         before, after = before - {owner}, after | {owner}
-    link = _LINK.match(text.text, word.end(), end)
+    link = _WITH_AGENT.search(text.text, word.end(), end) if passive else None
+    link = link or _LINK.match(text.text, word.end(), end)
     between = (text.stems[at] for at in content if place < at < last)
+    company = _COMPANY.search(text.text, word.end(), end)
+    partners = frozenset(text.stems[at] for at in content if company and company.end() <= text.words[at].start() < end)
     return _Relation(
         (text.stems[place], *between, *(["than"] if compares else [])),
         frozenset(before),
         frozenset(after),
         passive,
         link.group().strip() if link else "",
+        partners,
     )

@@ -154,8 +154,8 @@ async def test_no_rounds_at_all_are_one_referees_opinion_of_what_was_gathered() 
 
 
 async def test_referees_vote_only_where_it_matters() -> None:  # D8
-    for given, rounds in (({"transition": "none"}, [2]), ({"transition": "true-skeptic"}, [1, 2])):
-        _, run = await debate(min_rounds=2, uncertainty="off", **given)
+    for transition, rounds in (("none", [2]), ("true-skeptic", [1, 2])):
+        _, run = await debate(min_rounds=2, uncertainty="off", transition=transition)
         assert sorted({round_ for round_, _ in asked(run, "JudgeTeams")}) == rounds
 
 
