@@ -17,6 +17,7 @@ from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, UsageError
 from redargue.events import canonical
 from redargue.reports import CheckResult
+from redargue.reports.render import render
 from redargue.runs.budget import Cost
 from redargue.runs.folders import run_folders
 from redargue.runs.record import read_events
@@ -29,9 +30,10 @@ from redargue.service.rules import CheckRequest, RequestRules
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
+from redargue.text import Report
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
-from support.reported import run_of
+from support.reported import run_of, stopped, text_of
 from support.serving import LONG_DEBATE
 
 pytestmark = pytest.mark.anyio
@@ -154,6 +156,19 @@ async def test_a_text_that_is_cancelled_has_cost_what_it_was_answered(calls: int
         assert cancelled.usage.calls == calls
         await made.erase(check.id)
         assert not check.folder.exists()
+
+
+async def test_the_verdicts_of_a_text_that_was_stopped_are_no_result_for_it() -> None:
+    async with store() as made:
+        part = stopped(text_of(made.folder / "part", ["one here", "two here", "three here"]), verdicts=1)
+        check = made.get(part.name)
+        assert (check.state, check.claims, sum(check.outcomes.values())) == ("interrupted", 3, 1)
+        assert made.result(part.name) is None
+        report = render(part, "md")
+        assert report.startswith("# A text of 3 claims\n")
+        assert "2 claims have not finished" in report
+        whole = text_of(made.folder / "whole", ["one here", "two here"])
+        assert isinstance(made.result(whole.name), Report)
 
 
 async def test_several_requests_erase_a_check_together() -> None:
@@ -412,6 +427,22 @@ async def test_a_first_burst_is_refused_where_the_budget_has_too_few_calls_left_
     spend(first.budget, 2)
     with pytest.raises(BudgetReached, match="may spend the rest"):
         begin(budgets, 1)
+
+
+async def test_a_batch_leaves_what_the_requests_of_running_checks_have_reserved() -> None:
+    budgets = DayBudgets(lambda owner: "6calls")
+    (check,) = begin(budgets, 2)
+    assert check.budget.hold(Cost(calls=2))
+    with pytest.raises(BudgetReached, match="running checks may spend") as refused:
+        budgets.commit("a", "6calls")
+    assert "when they have ended" in refused.value.hint
+    assert budgets.commit("a", "4calls") == Cost(calls=4)
+    check.budget.settle(Cost(calls=2), Cost(calls=2))
+    day = budgets.of("a")
+    assert day
+    assert day.spent.calls == 6
+    with pytest.raises(BudgetReached, match="more than is left"):
+        budgets.commit("a", "1calls")
 
 
 @pytest.mark.parametrize(("spent", "closed"), [(0.0, False), (0.04, True)])

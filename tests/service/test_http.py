@@ -127,6 +127,34 @@ async def test_a_damaged_log_ends_a_stream_and_adds_no_frame_to_it(line: str) ->
         assert (await http.get(f"/runs/{id_}")).status_code == 409
 
 
+async def test_json_lines_of_a_damaged_log_end_with_the_problem_which_repeats_no_line() -> None:
+    async with client() as http:
+        id_ = (await done(http))["id"]
+        log = runs_folder() / id_ / "events.jsonl"
+        lines = log.read_text().splitlines()
+        log.write_text("\n".join([*lines[:2], "garbage", *lines[3:]]) + "\n")
+        reply = await http.get(f"/v1/checks/{id_}/events", headers={"Accept": "application/x-ndjson"})
+        *events, last = map(json.loads, reply.text.splitlines())
+        assert all("kind" in event for event in events)
+        assert (last["status"], "kind" in last) == (409, False)
+        report = problem(await http.get(f"/v1/checks/{id_}/report.json"), 409)
+        assert "is not an event" in report["detail"]
+        assert "garbage" not in f"{reply.text}{report}"
+
+
+async def test_a_passage_is_found_beside_a_damaged_check_that_is_an_error_only_if_it_is_named() -> None:
+    async with client() as http:
+        found = (await done(http))["id"]
+        damaged = (await done(http))["id"]
+        log = runs_folder() / damaged / "events.jsonl"
+        log.write_text("garbage\n" + log.read_text())
+        path = f"/v1/passages/{hashlib.sha256(TEXT.encode()).hexdigest()}"
+        assert (await http.get(path)).text == TEXT
+        assert (await http.get(path, params={"check": found})).text == TEXT
+        problem(await http.get(path, params={"check": damaged}), 409)
+        problem(await http.get(f"/v1/passages/{'0' * 64}"), 404)
+
+
 async def test_another_keys_check_is_not_found_and_no_key_is_not_enough() -> None:
     (_, first), (_, second) = Keys().add("first"), Keys().add("second")
     async with client(key=first) as http:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,12 +27,14 @@ from redargue.retrieval.corpus.documents import Document  # noqa: E402
 from redargue.retrieval.corpus.index import open_corpus, open_store  # noqa: E402
 from redargue.retrieval.corpus.ingest import read_documents  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
+from redargue.service.entries import CheckEntry, write_entry  # noqa: E402
 from redargue.service.mcp.answers import Documents  # noqa: E402
 from redargue.service.mcp.tools import VerifierTools, build_verifier_server  # noqa: E402
-from redargue.service.rules import RequestRules  # noqa: E402
+from redargue.service.rules import CheckRequest, RequestRules  # noqa: E402
 from redargue.spec import RunSpec  # noqa: E402
 from redargue.tasks.base import Out, Task  # noqa: E402
 from support.debates import ShelfTool  # noqa: E402
+from support.reported import run_of, stopped, text_of  # noqa: E402
 from support.serving import LONG_DEBATE, OPEN, Held  # noqa: E402
 
 pytestmark = pytest.mark.anyio
@@ -208,6 +211,40 @@ async def test_a_failed_check_is_not_a_verdict() -> None:
     assert (answer["state"], answer["outcome"], answer["reason"]) == ("failed", "unchecked", "checker_failed")
     assert answer["error"]["what"] in answer["explanation"]
     assert text(result).startswith("Not checked (checker_failed)")
+
+
+@pytest.mark.parametrize("state", ["cancelled", "interrupted"])
+async def test_a_text_that_was_stopped_is_unchecked_whatever_its_first_verdict_says(
+    state: Literal["cancelled", "interrupted"],
+) -> None:
+    words = ["one here", "two here", "three here"]
+    async with connected() as (client, store):
+        folder = stopped(text_of(store.folder / "part", words), verdicts=1)
+        if state == "cancelled":
+            request = CheckRequest(text="\n\n".join(words))
+            entry = CheckEntry(store="x", owner=LOCAL, created=datetime.now(UTC), request=request, state=state)
+            write_entry(folder, entry)
+        result = await client.call_tool("get_check", {"id": folder.name})
+    answer = structured(result)
+    assert (answer["state"], answer["outcome"], answer["reason"]) == (state, "unchecked", "checker_failed")
+    assert answer["explanation"] == f"the check was {state}; claims that were not checked: 2 of 3"
+    assert answer["result"] is None
+    assert text(result).startswith(f"Not checked (checker_failed): the check was {state}; ")
+    assert "Supported" not in text(result)
+
+
+async def test_several_claims_of_a_command_have_one_outcome_only_when_all_are_checked() -> None:
+    words = ["one here", "two here", "three here"]
+    async with connected() as (client, store):
+        whole, part = run_of(store.folder / "whole", words), stopped(run_of(store.folder / "part", words), verdicts=2)
+        done = await client.call_tool("get_check", {"id": whole.name})
+        unfinished = await client.call_tool("get_check", {"id": part.name})
+    assert (structured(done)["state"], structured(done)["outcome"]) == ("done", "non_factual")
+    assert text(done).startswith("Non factual: 3 claims.\n- Supported: one here\n- Refuted: two here\n")
+    answer = structured(unfinished)
+    assert (answer["state"], answer["outcome"]) == ("interrupted", "unchecked")
+    assert answer["explanation"].endswith("1 of 3")
+    assert len(answer["result"]["verdicts"]) == 2
 
 
 async def test_ids_show_no_folder_of_the_server_and_are_found_again(tmp_path: Path) -> None:

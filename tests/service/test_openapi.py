@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redargue.service.app import create_app
+from redargue.service.proxy.settings import CheckOptions
 from support.serving import Service
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "schemas" / "openapi.v1.json"
@@ -37,6 +39,30 @@ def test_every_operation_documents_its_errors_as_problems() -> None:
                 kinds = set(each.get("content", {}))
                 assert kinds <= {"application/problem+json", "application/json"}, (path, status)
                 assert path == "/readyz" or kinds == {"application/problem+json"}, (path, status)
+
+
+def test_the_routes_of_openais_api_document_the_key_the_body_and_errors_in_its_shape() -> None:
+    document = json.loads(DOCUMENT.read_text(encoding="utf-8"))
+    schemas = document["components"]["schemas"]
+    bodies = {"/v1/chat/completions": "messages", "/v1/responses": "input", "/v1/models": None}
+    for path, field in bodies.items():
+        (operation,) = document["paths"][path].values()
+        assert operation["security"] == document["paths"]["/v1/checks"]["post"]["security"]
+        errors = {status: each for status, each in operation["responses"].items() if status.isdigit() and status >= "4"}
+        assert errors.keys() >= {"400", "401", "402", "413", "500", "502", "503"}
+        for each in errors.values():
+            (content,) = each["content"].values()
+            assert content["schema"] == {"$ref": "#/components/schemas/ProxyErrorBody"}
+        assert ("requestBody" in operation) == (field is not None)
+        if field:
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            body = schemas[schema["$ref"].rpartition("/")[2]]
+            assert body["additionalProperties"] is True
+            assert {field, "redargue"} <= body["properties"].keys()
+    assert set(schemas["ProxyError"]["required"]) == {"message", "type"}
+    assert schemas["CheckOptions"]["properties"].keys() == CheckOptions.model_fields.keys()
+    references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert references <= schemas.keys()
 
 
 @pytest.mark.slow

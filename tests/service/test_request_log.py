@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from redargue.cli.output import log_to_stderr
 from redargue.errors import UsageError
+from redargue.service.app import create_app
 from redargue.service.keys import Keys
-from service.test_http import client, done
+from service.test_http import NEEDS_MCP, client, done
+from support.serving import service_parts, settings
 
 pytestmark = pytest.mark.anyio
 TEXT = "The lighthouse at Cape Ansel was lit in 1871."
@@ -70,6 +73,30 @@ async def test_a_body_that_is_refused_before_it_is_read_has_its_route(capsys: py
             assert (await http.post(path, content=b"x" * 1_001)).status_code == 413
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["route"] for line in lines] == ["/v1/chat/completions", "/v1/ground", ""]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/chat/completions", "/v1/responses", "/v1/checks", pytest.param("/mcp", marks=NEEDS_MCP)]
+)
+async def test_a_client_that_leaves_within_its_body_is_a_line_and_no_failure(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log_to_stderr("info", structured=True)
+    application = create_app(settings(), service_parts())
+    messages = iter([{"type": "http.request", "body": b'{"model"', "more_body": True}])
+
+    async def receive() -> dict[str, Any]:
+        return next(messages, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        pass  # nobody reads it
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"1000")]
+    scope = {"type": "http", "path": path, "method": "POST", "headers": headers, "query_string": b""}
+    async with application.router.lifespan_context(application):
+        await application(scope, receive, send)
+    (line,) = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert (line["logger"], line["route"], line["status"]) == ("redargue.requests", path, 400)
 
 
 async def test_without_the_option_no_request_is_logged(capsys: pytest.CaptureFixture[str]) -> None:

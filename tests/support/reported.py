@@ -115,6 +115,15 @@ def text_of(folder: Path, words: Sequence[str], **about: object) -> Path:
     return written(folder, claims, events, text={**text, "usage": spent}, **about)
 
 
+def stopped(folder: Path, verdicts: int) -> Path:
+    """A run that was stopped after so many verdicts, which are those of its first claims."""
+    log = folder / "events.jsonl"
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = (line for line in lines if json.loads(line)["item"] < verdicts)
+    log.write_text("".join(kept), encoding="utf-8")
+    return folder
+
+
 def bench_of(folder: Path, words: Sequence[str], *, confident: bool = False) -> Path:
     """A bench of two systems that differ on every third claim; on the fourth the second ends in an error."""
     examples = [

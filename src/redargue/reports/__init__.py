@@ -20,7 +20,7 @@ from redargue.text import Citation, Report, build_report
 from redargue.text.citations import FILE, read_citations
 from redargue.text.extract import Extraction, recorded
 from redargue.text.segment import Text
-from redargue.verdicts import Usage, Verdict
+from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 CLAIMS_SHOWN = 200
 RUN = "run.json"
@@ -119,12 +119,21 @@ def verdicts_in(folder: Path) -> dict[int, Verdict]:
 # The result of a recorded run, as ``redargue check --json`` prints it.
 
 
+class RefusedEntry(Frozen):
+    """A row of a file of claims that could not be read as one; ``item``: its number, from 1."""
+
+    item: int
+    id: str
+    error: ErrorInfo
+
+
 class CheckResult(Frozen):
     """What ``redargue check --json`` prints."""
 
     schema_version: Literal[2] = 2
     verdicts: tuple[Verdict, ...]
     unread_files: tuple[UnreadFile, ...] = ()
+    refused: tuple[RefusedEntry, ...] = ()
 
 
 def result_of(run: SingleRun) -> CheckResult | Report:

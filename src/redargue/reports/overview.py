@@ -106,7 +106,7 @@ def _shortened(quote: Quote) -> str:
 
 def title_of(run: SingleRun) -> str:
     """``press-release.docx: 20 claims``; without a file's name ``A text of 20 claims``, or ``20 claims``."""
-    claims = counted(len(run.verdicts), "claim")
+    claims = counted(len(run.verdicts) + run.unfinished, "claim")
     if name := printable(run.manifest.origin.name, lines=False):
         return f"{name}: {claims}"
     return f"A text of {claims}" if run.text else claims
@@ -118,9 +118,11 @@ def date_text(run: SingleRun) -> str:
 
 
 def counts_text(run: SingleRun) -> str:
-    """How many claims have which outcome; of a text, as its groups by risk are called."""
+    """How many claims have which outcome, of a text as its groups by risk are called, and how many have none yet."""
     counts = risk_counts(run_rows(run)) if run.text else label_counts(run.verdicts.values())
-    return f"{counts or 'No claims'}."
+    claims = counted(len(run.manifest.claims), "claim")
+    rest = f" {run.unfinished:,} of {claims} have not finished." if run.unfinished else ""
+    return f"{counts or 'No claims'}.{rest}"
 
 
 def report_rows(report: Report) -> tuple[RiskRow, ...]:

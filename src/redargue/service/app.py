@@ -47,7 +47,7 @@ from redargue.service.keys import DayBudgets, Keys
 from redargue.service.page import failed, page_router, shown
 from redargue.service.page.frames import LAYOUT, page_environment
 from redargue.service.problems import MEDIA_TYPE, handle_problems
-from redargue.service.proxy.routes import from_environment
+from redargue.service.proxy.routes import from_environment, proxied_schemas
 from redargue.service.routes import Metrics
 from redargue.service.rules import RequestRules
 
@@ -155,8 +155,10 @@ def _mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> AbstractAs
 
 
 def _openapi(application: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, in which every error is problem+json and nothing else."""
+    """The OpenAPI document, in which every error is problem+json and nothing else, but for OpenAI's routes."""
     document = FastAPI.openapi(application)  # which keeps it
+    schemas = document["components"]["schemas"]
+    schemas |= {name: schema for name, schema in proxied_schemas().items() if name not in schemas}
     for path in document["paths"].values():
         for operation in path.values():
             for status, answer in operation["responses"].items():

@@ -65,7 +65,7 @@ class Check(NamedTuple):
         method: empty where it is not known yet.
         outcome: of a finished check: the meaning of a claim's label, the outcome of a text, or ``error``.
         position: in the queue, from 1; 0 where it does not wait.
-        outcomes: how many claims of a run of several have which outcome.
+        outcomes: how many claims have which outcome.
     """
 
     id: str
@@ -397,10 +397,16 @@ class CheckStore:
         return _Page(tuple(found), "")
 
     def result(self, id_: str, *, owner: str = LOCAL) -> CheckResult | Report | None:
-        """As ``redargue check --json`` prints it; None while there is none. Raises UnknownCheck."""
+        """As ``redargue check --json`` prints it; None while there is none. Raises UnknownCheck.
+
+        A text that was stopped before all of its claims had a verdict has none: these are not a result for the text.
+        """
         check = self.get(id_, owner=owner)
+        if not (check.ended and check.recorded):
+            return None
         with suppress(RecordError):  # it was stopped before a verdict
-            return result_of(load_run(check.folder)) if check.ended and check.recorded else None
+            run = load_run(check.folder)
+            return None if run.text and run.unfinished else result_of(run)
         return None
 
     async def wait(self, id_: str, *, owner: str = LOCAL, seconds: float | None = None) -> Check:
@@ -484,6 +490,7 @@ class CheckStore:
             outcome=entry.outcome,
             error=entry.error,
             usage=entry.usage,
+            outcomes=run.outcomes if run else {},
         )
 
     # Running

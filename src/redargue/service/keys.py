@@ -307,7 +307,8 @@ class DayBudgets:
     def commit(self, owner: str, budget: str, day: date | None = None) -> Cost:
         """Counts the whole budget of a batch, which may be spent on other machines, on a day; default: today.
 
-        Raises UsageError without one, and BudgetReached if it is more than is left today.
+        Raises UsageError without one, and BudgetReached if it is more than is left today, or would be once the
+        requests of running checks have cost what they may.
         """
         if not (paying := self._on(day or self.today(), owner)):
             return Cost()
@@ -318,6 +319,9 @@ class DayBudgets:
         cost = Cost(**own.limits)
         if paying._limit_exceeded_by(paying.spent.plus(cost)):
             raise BudgetReached("the batch's budget is more than is left of the key's today")
+        if paying._limit_exceeded_by(paying.spent.plus(paying.held).plus(cost)):
+            what = "running checks may spend what the batch's budget needs of the key's today"
+            raise BudgetReached(what, hint="send this again when they have ended")
         paying.recall(cost)
         return cost
 

@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from redargue.claims import Frozen
 from redargue.concurrency import Busy
@@ -43,8 +44,8 @@ STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
 OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")  # with errors in OpenAI's shape
 _NOT_PARSED = "There was an error parsing the body"  # FastAPI's words
 _AS_JSON = "send JSON in UTF-8, nested at most a few hundred levels deep"
-# A value as its repr, which may be cut off.
-_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z))""", re.DOTALL)
+# A value as its repr, of text or bytes, which may be cut off.
+_QUOTED = re.compile(r"""(?<!\w)b?(?:'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z))""", re.DOTALL)
 _OF_OURS = ("literal_error", "string_pattern_mismatch")  # kinds of mistakes whose words quote what is expected
 
 
@@ -159,6 +160,10 @@ def handle_problems(application: FastAPI) -> None:
         errors = tuple(_field_problem(each, error.body) for each in error.errors()[:20])
         title, detail = "Unprocessable content", "the request is not valid"
         return Problem(title=title, status=422, detail=detail, errors=errors).response()
+
+    @application.exception_handler(ClientDisconnect)
+    async def of_left(request: Request, error: ClientDisconnect) -> JSONResponse:
+        return refusal(request.url.path, 400, "the client left before it had sent the body")
 
     @application.exception_handler(OSError)
     async def of_disk(request: Request, error: OSError) -> JSONResponse:

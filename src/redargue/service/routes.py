@@ -210,9 +210,12 @@ async def _server_sent(blocks: _Blocks, store: CheckStore) -> AsyncIterator[byte
 
 
 async def _json_lines(blocks: _Blocks) -> AsyncIterator[bytes]:
-    async for lines in blocks:
-        if lines:
-            yield "".join(f"{line.line}\n" for line in lines).encode()
+    try:
+        async for lines in blocks:
+            if lines:
+                yield "".join(f"{line.line}\n" for line in lines).encode()
+    except RecordError as error:
+        yield f"{problem_of_error(error).model_dump_json()}\n".encode()
 
 
 @checks_router.get(
@@ -255,16 +258,19 @@ async def read_passage(
         checks: tuple[Check, ...] = (store.get(check, owner=caller.owner),)
     else:
         checks = (await asyncio.to_thread(store.list, owner=caller.owner, limit=PASSAGES_IN)).checks
-    if (text := await asyncio.to_thread(_passage, checks, sha256)) is None:
+    if (text := await asyncio.to_thread(_passage, checks, sha256, named=bool(check))) is None:
         raise HTTPException(404, "no passage of your newest checks has this sha256")
     return PlainTextResponse(text, headers=_NO_STORE)
 
 
-def _passage(checks: Sequence[Check], sha256: str) -> str | None:
-    folders = (check.folder for check in checks if check.recorded)
-    events = chain.from_iterable(map(read_events, folders))
-    passages = chain.from_iterable(map(passages_of, events))
-    return next((passage.text for passage in passages if passage.sha256 == sha256), None)
+def _passage(checks: Sequence[Check], sha256: str, *, named: bool) -> str | None:
+    """A damaged log is an error only of a check that was named."""
+    for folder in (check.folder for check in checks if check.recorded):
+        with suppress(*(() if named else (RecordError,))):
+            passages = chain.from_iterable(map(passages_of, read_events(folder)))
+            if found := next((passage for passage in passages if passage.sha256 == sha256), None):
+                return found.text
+    return None
 
 
 async def _answer(store: CheckStore, check: Check, owner: str) -> CheckAnswer:

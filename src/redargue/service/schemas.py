@@ -58,7 +58,7 @@ class CheckAnswer(CheckSummary):
 
     Attributes:
         result: as ``redargue check --json`` prints it (check.v2), or the report on a text (text.v2); null until it has
-            ended.
+            ended, and of a text that was stopped before all of its claims had a verdict.
         error: why it failed.
         usage: what it cost; null until it has ended.
         offsets: what offsets in the result count.

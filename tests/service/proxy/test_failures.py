@@ -245,6 +245,36 @@ def test_a_stream_that_breaks_off_ends_with_an_error_that_clients_report(
     assert "[DONE]" not in response.text
 
 
+def test_a_stream_in_which_the_service_itself_fails_ends_with_an_error(
+    start: Start, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: object) -> None:
+        raise RuntimeError("a secret of the service")
+
+    monkeypatch.setattr("redargue.service.proxy.stream.Checks.finish", fail)
+    running = start(chat(TRUE))
+    response = post(running.url, {**QUESTION, **GIVEN, "stream": True})
+    last = json.loads(response.text.strip().split("\n")[-1].removeprefix("data: "))
+    assert (last["error"]["type"], last["error"]["code"]) == ("server_error", "proxy_failed")
+    assert "secret" not in response.text
+    assert "a secret of the service" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_the_sentences_of_a_late_check_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compare(*_: object) -> bool:
+        raise AssertionError("compared")
+
+    readers: asyncio.Task[checker.Readers] = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
+    answer = checker.AnswerCheck(readers)
+    answer.add(f"{TRUE} {TRUE} {FALSE} ")
+    monkeypatch.setattr("redargue.text.segment.Sentence.__eq__", compare)
+    checked = await answer.finish(0)
+    readers.cancel()
+    assert [sentence.start for sentence in checked.late] == [sentence.start for sentence in checked.sentences]
+    assert len(checked.late) == 3
+
+
 @pytest.mark.parametrize("mode", ["off", "annotate", "block"])
 def test_a_client_that_leaves_cancels_the_request_upstream(start: Start, mode: str) -> None:
     gate = threading.Event()

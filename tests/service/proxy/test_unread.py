@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from redargue.service.proxy.dialect import EventSplitter
-from redargue.service.proxy.shapes import read_object
+from redargue.service.proxy.shapes import read_object, strings
 from service.proxy.conftest import BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import QUESTION, content
 from support.chat_upstream import (
@@ -296,6 +296,30 @@ def test_supported_answers_of_usual_servers_pass_in_every_mode(start: Start, str
             lines = [json.loads(line[6:]) for line in response.text.split("\n") if line.startswith("data: {")]
             text = content(lines) if stream else response.json()["choices"][0]["message"]["content"]
             assert text == TRUE, (name, mode)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("levels", [300, 500, 600, 700, 820])
+def test_deeply_nested_inputs_of_calls_are_read(start: Start, levels: int, stream: bool) -> None:
+    sent: list[bytes] = []
+    running = start(lambda asked: Written(sent, content_type=STREAM if stream else "application/json"))
+    for value, read in (("x", True), (FALSE, False)):
+        message = {"role": "assistant", "content": TRUE, **call('{"a":' * levels + json.dumps(value) + "}" * levels)}
+        whole = {**HEAD, "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+        sent[:] = [chunk(0, message), *END] if stream else [json.dumps(whole).encode()]
+        response = ask(running.url, CHAT, stream=stream, mode="annotate", closed=False, tools=TOOLS)
+        assert response.status_code == 200, response.text
+        outcome = '"outcome":"factual","reason":""' if read else '"outcome":"unchecked","reason":"not_read"'
+        assert outcome in response.text
+        assert not stream or response.text.rstrip().endswith("data: [DONE]")
+
+
+def test_the_strings_of_a_value_come_in_its_order_however_deep_they_are() -> None:
+    value: object = {"a": ["b", {"c": "d"}, ("e", 5)], "f": "g"}
+    assert [*strings(value)] == ["a", "f", "b", "c", "d", "e", "g"]
+    for _ in range(20_000):
+        value = [value, "h"]
+    assert [*strings(value)][:8] == ["a", "f", "b", "c", "d", "e", "g", "h"]
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -30,6 +30,7 @@ from redargue.sanitize import counted, link_address, shortened
 from redargue.service.checks import Check
 from redargue.service.entries import State
 from redargue.text import Outcome, Report, unchecked_reasons
+from redargue.text import outcome as outcome_of
 from redargue.verdicts import ErrorInfo, Verdict, rounded_down
 
 _LONGEST = 1_500  # characters of a text; hosts give it to a model
@@ -62,6 +63,8 @@ def _lines(answer: ToolAnswer) -> Iterator[str]:
         yield "This says nothing about whether it is true."
     elif isinstance(answer.result, Report):
         yield from _report(answer.result, answer.outcome)
+    elif answer.result and len(answer.result.verdicts) > 1:
+        yield from _several(answer.result.verdicts, answer.outcome)
     elif answer.result:
         yield from _verdict(answer.result.verdicts[0])
     else:
@@ -84,6 +87,12 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     if verdict.gaps:
         first = shortened(words.gap(verdict.gaps[0]), GAP)
         yield f"Searches without a usable result: {len(verdict.gaps)}, such as: {first}"
+
+
+def _several(verdicts: Sequence[Verdict], outcome: str) -> Iterator[str]:
+    yield f"{outcome.replace('_', ' ').capitalize()}: {counted(len(verdicts), 'claim')}."
+    for verdict in verdicts:
+        yield f"- {verdict.plain_label}: {shortened(verdict.claim.text, STATED)}"
 
 
 def _quoted(quote: Quote) -> str:
@@ -119,13 +128,14 @@ class ToolAnswer(Frozen):
     Attributes:
         id: handle; empty where nothing was checked.
         state: ``queued`` and ``running`` have no result yet.
-        outcome: of a claim: ``supported``, ``refuted``, ``not_enough`` or ``conflicting``; of a text: ``factual``,
-            ``non_factual``, ``undecided`` or ``not_checkable``; ``unchecked`` where no claim was checked.
-        reason: why nothing was checked.
+        outcome: of a claim: ``supported``, ``refuted``, ``not_enough`` or ``conflicting``; of a text or of several
+            claims: ``factual``, ``non_factual``, ``undecided`` or ``not_checkable``; ``unchecked`` where no claim was
+            checked, or the check did not come to its end.
+        reason: why it is unchecked.
         explanation: the reason in words.
         poll_after_s: seconds after which to call ``get_check`` again; null when the check has ended.
         offsets: unit of all offsets.
-        result: of a claim, schema ``check.v2``; of a text, schema ``text.v2``.
+        result: of a claim, schema ``check.v2``; of a text, schema ``text.v2``, and null unless all of it was checked.
         error: what ended the check.
     """
 
@@ -169,14 +179,22 @@ def answer_of(check: Check, result: CheckResult | Report | None) -> ToolAnswer:
         return ToolAnswer(id=check.id, state=check.state, poll_after_s=POLL_AFTER_S)
     if isinstance(result, Report):
         found = _assessment(assessed(result))
-    elif result and result.verdicts:
-        found = _claim_outcome(result.verdicts[0])
-    elif check.state in ("cancelled", "interrupted"):
-        found = _unchecked(Reason.FAILED, f"the check was {check.state}")
+    elif result and result.verdicts and len(result.verdicts) == check.claims:
+        found = _claims_outcome(result.verdicts)
     else:
-        why = check.error.what if check.error else "the check ended without a verdict"
-        found = _unchecked(Reason.FAILED, why)
+        found = _unchecked(Reason.FAILED, _why_unfinished(check))
     return ToolAnswer(id=check.id, state=check.state, result=result, error=check.error, **found)
+
+
+def _why_unfinished(check: Check) -> str:
+    if check.error:
+        why = check.error.what
+    elif check.state in ("cancelled", "interrupted"):
+        why = f"the check was {check.state}"
+    else:
+        why = "the check ended without a verdict"
+    left = check.claims - sum(check.outcomes.values())
+    return f"{why}; claims that were not checked: {left} of {check.claims}" if check.claims > 1 else why
 
 
 def not_made(grounding: Grounding) -> ToolAnswer:
@@ -187,6 +205,13 @@ def not_made(grounding: Grounding) -> ToolAnswer:
 def _assessment(grounding: Grounding) -> dict[str, object]:
     said = grounding.explanation if grounding.reason else ""
     return {"outcome": str(grounding.outcome), "reason": grounding.reason, "explanation": said}
+
+
+def _claims_outcome(verdicts: Sequence[Verdict]) -> dict[str, object]:
+    """Several claims have the outcome of a text that makes them."""
+    whole = outcome_of(verdicts)
+    several = len(verdicts) > 1 and whole is not Outcome.UNCHECKED
+    return {"outcome": str(whole)} if several else _claim_outcome(verdicts[0])
 
 
 def _claim_outcome(verdict: Verdict) -> dict[str, object]:

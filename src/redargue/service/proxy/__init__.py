@@ -119,6 +119,7 @@ DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/res
 SPENT = "the key's budget of this day is spent, and no answer is sent that was not checked; try again tomorrow (UTC)"
 NO_UPSTREAM = "this service has no upstream; the operator sets REDARGUE_UPSTREAM_URL"
 UNREACHABLE = "the upstream cannot be reached, or gives no answer; the service's log says why"
+FAILED = "the service failed; its log says why"
 REDIRECTED = "the upstream redirects ({}); the operator sets REDARGUE_UPSTREAM_URL to its new address"
 STREAM_TYPE = "text/event-stream; charset=utf-8"
 CHECK_HEADER, MODE_HEADER = "x-redargue-check", "x-redargue-mode"
@@ -193,7 +194,7 @@ class Proxy:
         await self._answered(exchange, exchange.pass_on(b"", method="GET"))
 
     async def _answered(self, exchange: _Exchange, answer: Awaitable[None]) -> None:
-        """Waits for an answer; an upstream that fails is an error in OpenAI's shape."""
+        """Waits for an answer; an upstream that fails, or we in a stream, is an error in OpenAI's shape."""
         try:
             await answer
         except ProviderError as error:
@@ -204,6 +205,11 @@ class Proxy:
             self.tally.upstream["cut"] += 1
             why = self.upstream.transport.secrets.hide(str(error))[:200] or type(error).__name__
             await exchange.fail(f"the upstream's answer broke off: {why}", code="upstream_broke_off")
+        except Exception as error:
+            if not exchange.reply.is_stream:
+                raise
+            _log.error("the check of a stream failed", exc_info=error)
+            await exchange.fail(FAILED, code="proxy_failed", kind="server_error")
 
 
 def _new_id() -> str:
@@ -250,12 +256,12 @@ class _Exchange:
             finally:
                 await checks.cancel()
 
-    async def fail(self, message: str, *, code: str) -> None:
-        """Sends an error of the upstream; within a stream as an event, which every client reports."""
+    async def fail(self, message: str, *, code: str, kind: str = "upstream_error") -> None:
+        """Sends an error, of the upstream by default; within a stream as an event, which every client reports."""
         if not self.reply.started:
-            await refuse(self.reply, 502, message, kind="upstream_error", code=code)
+            await refuse(self.reply, 502, message, kind=kind, code=code)
             return
-        await self.reply.send(data_event(openai_error(message, kind="upstream_error", code=code)))
+        await self.reply.send(data_event(openai_error(message, kind=kind, code=code)))
         await self.reply.end()
 
     async def _failed(self, response: httpx2.Response) -> bool:

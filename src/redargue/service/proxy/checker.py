@@ -262,9 +262,9 @@ def _close_when_made(readers: asyncio.Task[Readers]) -> None:
     readers.add_done_callback(close)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Read:
-    """One sentence: the task that checks it, and what the first reader found."""
+    """One sentence: the task that checks it, and what the first reader found; hashed by its identity."""
 
     sentence: Sentence
     task: asyncio.Task[tuple[CheckedClaim, ...]]
@@ -378,7 +378,7 @@ class AnswerCheck:
         tasks = [read.task for read in self._reads]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
-        late = [read for read in self._reads if not read.task.done() or read.task.cancelled()]
+        late = {read for read in self._reads if not read.task.done() or read.task.cancelled()}
         await self.cancel()
         claims: list[CheckedClaim] = []
         failed: list[tuple[Sentence, str]] = []
@@ -397,7 +397,7 @@ class AnswerCheck:
             text=self.text,
             sentences=tuple(self._sentences),
             claims=tuple(claims),
-            late=tuple(read.sentence for read in late),
+            late=tuple(read.sentence for read in self._reads if read in late),
             failed=tuple(failed),
             problem=self._problem,
             structured=self._structured,

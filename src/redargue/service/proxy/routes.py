@@ -8,19 +8,20 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 
 from redargue.claims import Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
 from redargue.net.transport import Limiter, Rate, Service, Transport
-from redargue.service.context import Caller, caller_of
+from redargue.service.context import Caller, CallerInfo, caller_of
 from redargue.service.guard import JsonRoute
 from redargue.service.keys import DayBudget, DayBudgets
 from redargue.service.problems import openai_error
@@ -29,6 +30,7 @@ from redargue.service.proxy.block import CheckBlock, ProxyTally, footnotes, with
 from redargue.service.proxy.checker import Checked, Checkers
 from redargue.service.proxy.contexts import ConversationContexts, contexts_of
 from redargue.service.proxy.settings import (
+    MODES,
     CheckOptions,
     Plan,
     ProxySettings,
@@ -107,9 +109,98 @@ _Day = Annotated[DayBudget | None, Depends(_day_budget)]
 _Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Coroutine[Any, Any, None]]
 
 
+class _ProxiedBody(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    redargue: CheckOptions | None = Field(default=None, description="How the answer is checked; not sent on.")
+    model: str | None = None
+    stream: bool | None = None
+    tools: list[dict[str, object]] | None = None
+
+
+class ProxiedChat(_ProxiedBody):
+    """A request to OpenAI's Chat Completions: what the proxy reads of it. It is sent on with all other fields."""
+
+    messages: list[dict[str, object]] | None = None
+
+
+class ProxiedResponse(_ProxiedBody):
+    """A request to OpenAI's Responses: what the proxy reads of it. It is sent on with all other fields."""
+
+    input: str | list[dict[str, object]] | None = None
+    instructions: str | None = None
+
+
+class ProxyError(BaseModel):
+    """An error as OpenAI's API has it; ``redargue`` has the verdicts on an answer that was withheld."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+    redargue: dict[str, object] | None = None
+
+
+class ProxyErrorBody(BaseModel):
+    """The body of an error."""
+
+    error: ProxyError
+
+
+_REFERENCE = "#/components/schemas/{model}"
+
+
+@cache  # asked for with every request to a path that there is not
+def proxied_schemas() -> Mapping[str, object]:
+    """The schemas of the bodies that the proxy reads by itself, by name, for the OpenAPI document."""
+    _, made = models_json_schema(
+        [(ProxiedChat, "validation"), (ProxiedResponse, "validation")], ref_template=_REFERENCE
+    )
+    definitions: Mapping[str, object] = made["$defs"]
+    return definitions
+
+
+_OPENAI_ANSWERS: dict[int | str, dict[str, object]] = {
+    200: {
+        "description": "The upstream's answer, with verdicts.",
+        "content": {"application/json": {}, "text/event-stream": {"schema": {"type": "string"}}},
+    },
+    "default": {"description": "Another status of the upstream, with its body."},
+    **{
+        status: {"model": ProxyErrorBody, "description": what}
+        for status, what in {
+            400: "The request cannot be read or carried out, or the answer is withheld (`block_as`).",
+            401: "No valid key.",
+            402: "The key's budget of this day is spent.",
+            403: "The request comes from another site's page.",
+            413: "The body is too large.",
+            500: "The service failed.",
+            502: "The upstream cannot be reached, redirects, or broke off.",
+            503: "The answer could not be checked (`on_failure`), there is no upstream, or the service is stopping.",
+        }.items()
+    },
+}
+_MODELS_ANSWERS = _OPENAI_ANSWERS | {200: {"description": "The upstream's list.", "content": {"application/json": {}}}}
+
+
+def _proxied(body: type[BaseModel]) -> dict[str, object]:
+    """The documentation of a request that the proxy reads by itself."""
+    schema = {"$ref": _REFERENCE.format(model=body.__name__)}
+    mode = {
+        "name": "X-Redargue-Mode",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string", "enum": [*MODES]},
+    }
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "parameters": [{**mode, "description": "Takes precedence over `redargue.mode`."}],
+    }
+
+
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
-    async def exchange(request: Request, serve: _Serve) -> Response:
-        day, raw = _day_budget(request, caller_of(request)), await request.body()
+    async def exchange(request: Request, caller: CallerInfo, serve: _Serve) -> Response:
+        day, raw = _day_budget(request, caller), await request.body()
         if not proxy.checkers.settings.upstream:
             error = openai_error(NO_UPSTREAM, kind="invalid_request_error", code="redargue")
             return JSONResponse(error, 503)
@@ -117,20 +208,24 @@ def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
         store = getattr(request.app.state, "store", None)
         return ProxyExchange(lambda reply: serve(reply, raw, client, day), closing=getattr(store, "closing", None))
 
-    @routes.post("/v1/chat/completions", response_class=Response)
-    async def chat_completions(request: Request) -> Response:
+    @routes.post(
+        "/v1/chat/completions", response_class=Response, responses=_OPENAI_ANSWERS, openapi_extra=_proxied(ProxiedChat)
+    )
+    async def chat_completions(request: Request, caller: Caller) -> Response:
         """OpenAI's Chat Completions of the upstream, with verdicts."""
-        return await exchange(request, partial(proxy.serve, "/chat/completions"))
+        return await exchange(request, caller, partial(proxy.serve, "/chat/completions"))
 
-    @routes.post("/v1/responses", response_class=Response)
-    async def responses(request: Request) -> Response:
+    @routes.post(
+        "/v1/responses", response_class=Response, responses=_OPENAI_ANSWERS, openapi_extra=_proxied(ProxiedResponse)
+    )
+    async def responses(request: Request, caller: Caller) -> Response:
         """OpenAI's Responses of the upstream, with verdicts."""
-        return await exchange(request, partial(proxy.serve, "/responses"))
+        return await exchange(request, caller, partial(proxy.serve, "/responses"))
 
-    @routes.get("/v1/models", response_class=Response)
-    async def models(request: Request) -> Response:
+    @routes.get("/v1/models", response_class=Response, responses=_MODELS_ANSWERS)
+    async def models(request: Request, caller: Caller) -> Response:
         """The upstream's models."""
-        return await exchange(request, lambda reply, raw, client, day: proxy.models(reply, client))
+        return await exchange(request, caller, lambda reply, raw, client, day: proxy.models(reply, client))
 
 
 def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:

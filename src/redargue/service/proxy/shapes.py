@@ -130,16 +130,17 @@ def _has_text(value: object) -> bool:
 
 
 def strings(value: object) -> Iterator[str]:
-    """Yields every string of a value, including the names of fields."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from value
-        for inner in value.values():
-            yield from strings(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from strings(inner)
+    """Yields every string of a value, however deep it is nested, including the names of fields."""
+    rest = [value]
+    while rest:
+        inner = rest.pop()
+        if isinstance(inner, str):
+            yield inner
+        elif isinstance(inner, dict):
+            yield from inner
+            rest += reversed(inner.values())
+        elif isinstance(inner, list | tuple):
+            rest += reversed(inner)
 
 
 def remove(found: Sequence[UnreadField]) -> bool:
