@@ -165,6 +165,8 @@ def test_a_settings_file_may_write_the_names_of_options_with_hyphens(tmp_path: P
         ("[bench.run]\nsed = 2\n", "[bench.run]"),
         ("[bench]\nrun = 2\n", "write a table: [bench.run]"),
         ("rounds = 2\n", "is not a table"),
+        ("rounds = 2\n", "[check], and below it rounds = …"),
+        ('[check]\nresponse-format = ""\n', "the value of 'response-format' is empty ([check] of "),
     ],
 )
 def test_a_misspelt_key_of_a_settings_file_says_where_and_what_is_known(text: str, said: str, tmp_path: Path) -> None:
@@ -189,6 +191,25 @@ def test_flags_win_over_variables_and_these_over_the_file(
             monkeypatch.setenv(variable, told)
         assert run([*command, *flag]) == 2
         assert f"replies cannot be requested as {told!r}" in capfd.readouterr().err
+
+
+def test_a_word_for_an_option_that_may_be_repeated_is_a_list_of_one(capfd: pytest.CaptureFixture[str]) -> None:
+    check = ["check", "Bees are insects.", "--store", "starter", "--offline", "--no-record", "-q"]
+    Path("redargue.toml").write_text('[check]\nfail_on = "refutd"\n')
+    assert run(check) == 2
+    assert "a verdict cannot be 'refutd'" in capfd.readouterr().err
+    Path("redargue.toml").write_text('[check]\nfail_on = "not_enough"\n')
+    assert run(check) == 1
+    assert "gate failed" in capfd.readouterr().err
+    Path("redargue.toml").write_text('[check]\nfail_on = ["supported", ""]\n')
+    assert run(check) == 2
+    assert "the value of 'fail_on' is empty" in capfd.readouterr().err
+
+
+def test_an_empty_budget_of_a_settings_file_is_refused_and_is_not_no_limit(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("redargue.toml").write_text('[check]\nbudget = ""\n')
+    assert run(["check", "Bees are insects.", "--store", "starter"]) == 2
+    assert "the value of 'budget' is empty" in capfd.readouterr().err
 
 
 # run.json

@@ -20,7 +20,7 @@ from redargue.caveats import Caveat, Noted, Unchecked
 from redargue.claims import Meaning
 from redargue.errors import RecordError, RedargueError
 from redargue.evidence import Gap, Side
-from redargue.files import make_folder, open_to_read, open_to_write, replacing
+from redargue.files import NO_ROOM, make_folder, open_to_read, open_to_write, replacing
 from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.runs.budget import CountedBudget, cost_of_event
 from redargue.runs.record import DRAFT, read_events
@@ -126,8 +126,8 @@ COLUMNS = tuple(
 class VerdictFiles:
     """Context manager that writes ``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder, whose record is open.
 
-    It stores the offset of each line, not the verdicts; on exit it sorts the lines by claim and writes the table.
-    Numbers and identifiers are those of ``rows``, if given.
+    It stores the offset of each line, not the verdicts; on exit, unless after an error, it sorts the lines by claim and
+    writes the table. Numbers and identifiers are those of ``rows``, if given.
     """
 
     def __init__(self, folder: Path, rows: Sequence[ClaimRow] = ()) -> None:
@@ -162,8 +162,13 @@ class VerdictFiles:
     def __enter__(self) -> VerdictFiles:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._file.close()
+    def __exit__(self, type_: object, error: BaseException | None, trace: object) -> None:
+        with self._writing_errors():
+            self._file.close()
+        if not isinstance(error, Exception):  # an interrupted batch has its files too
+            self._sort()
+
+    def _sort(self) -> None:
         ordered, cells = (path.with_name(f"{path.name}.new") for path in (self.lines, self.table))
         with (
             self._writing_errors(),
@@ -183,7 +188,9 @@ class VerdictFiles:
         try:
             yield
         except OSError as error:
-            hint = "free disk space, then run the same command again to resume"
+            hint = "choose another folder: -o DIR"
+            if error.errno in NO_ROOM:
+                hint = "free disk space, then run the same command again to resume"
             what = f"{str(self.lines)!r} cannot be written: {error.strerror}"
             raise RecordError(what, hint=hint) from error
 

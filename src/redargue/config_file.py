@@ -63,7 +63,7 @@ def read_tables(path: Path) -> dict[str, object]:
         raise UsageError(f"{str(path)!r} cannot be read as TOML: {error}") from error
     for name, table in tables.items():
         if not isinstance(table, dict):
-            hint = f"write options under a command: [{name}]"
+            hint = f"write an option under its command: [check], and below it {name} = …"
             raise UsageError(f"{name!r} in {str(path)!r} is not a table", hint=hint)
     return tables
 
@@ -92,7 +92,12 @@ def _options(table: Mapping[str, Any], known: Known, where: str, *commands: str)
             hint = f"write {key} = …" if options is None else f"write a table: [{'.'.join(place)}]"
             raise UsageError(f"{key!r} is {what}", where=where, hint=hint)
         if options is None:
-            yield place, value
+            values = value if isinstance(value, list) else [value]
+            if "" in values:  # an empty budget would be none
+                hint, inside = "write one, or leave the line out", f"[{'.'.join(commands)}] of {where}"
+                raise UsageError(f"the value of {key!r} is empty", where=inside, hint=hint)
+            # only the command line knows which options may be repeated
+            yield place, values if name in getattr(known, "repeatable", ()) else value
         else:
             yield from _options(value, options, where, *place)
 

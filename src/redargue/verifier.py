@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from itertools import islice
@@ -317,7 +317,7 @@ class Verifier(Closable):
         self,
         claims: Sequence[Claim],
         *,
-        concurrency: int = 2,
+        concurrency: int | None = None,
         listeners: Sequence[Listener] = (),
         done: Callable[[int, Verdict], None] | None = None,
     ) -> list[Verdict]:
@@ -329,16 +329,23 @@ class Verifier(Closable):
                 done(item, verdict)
         return [verdict for _, verdict in sorted(verdicts.items())]
 
+    @property
+    def concurrency(self) -> int:
+        """Claims verified at a time by default; one with an evidence memory, as it recalls what others found (M16)."""
+        return 1 if self.memory else 2
+
     async def stream(
-        self, claims: Iterable[Claim], *, concurrency: int = 2, listeners: Sequence[Listener] = ()
-    ) -> AsyncIterator[tuple[int, Verdict]]:
+        self, claims: Iterable[Claim], *, concurrency: int | None = None, listeners: Sequence[Listener] = ()
+    ) -> AsyncGenerator[tuple[int, Verdict], None]:
         """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory.
 
         Raises UsageError if ``concurrency`` allows no claim at all.
         """
+        concurrency = self.concurrency if concurrency is None else concurrency
         require_concurrency(concurrency)
         remaining = enumerate(claims)
         running: dict[asyncio.Task[Verdict], int] = {}
+        ended: set[asyncio.Task[Verdict]] = set()
 
         def start(most: int) -> None:
             for item, claim in islice(remaining, most):
@@ -357,7 +364,8 @@ class Verifier(Closable):
             finally:
                 for task in running:
                     task.cancel()
-                await asyncio.gather(*running, return_exceptions=True)
+                # with those that failed together with one whose error is raised
+                await asyncio.gather(*running, *ended, return_exceptions=True)
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[None]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import errno
 import gzip
+import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -143,6 +146,32 @@ def test_killed_and_resumed_is_as_if_undisturbed(command: list[str], tmp_path: P
     assert canonical(read_events(killed)) == canonical(read_events(whole))
     assert timeless_lines(killed) == timeless_lines(whole)
     assert (killed / "verdicts.csv").read_bytes() == (whole / "verdicts.csv").read_bytes()
+
+
+class Full(io.BytesIO):
+    """A file on a disk without room."""
+
+    def write(self, *_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_ends_a_batch_with_the_name_of_its_folder_and_no_traceback(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    file, out = tmp_path / "rows.jsonl", tmp_path / "out"
+    row = {"claim": "The tower was first lit in 1871.", "contexts": ["The tower was first lit in 1871."]}
+    file.write_text(f"{json.dumps(row)}\n" * 6)
+    monkeypatch.setattr("redargue.batch.open_to_write", lambda path: Full())
+    assert run(["batch", str(file), "-o", str(out), "--method", "single-reader", "-q"]) == 2
+    err = capfd.readouterr().err
+    assert f"{str(out / 'verdicts.jsonl')!r} cannot be written: No space left on device" in err
+    assert "free disk space" in err
+    assert "Traceback" not in err
+    assert caplog.records == []  # of asyncio: exceptions that nobody took
+    assert not (out / "verdicts.csv").exists()
 
 
 @pytest.mark.slow

@@ -254,6 +254,19 @@ def test_the_settings_file_gives_defaults_and_flags_win(tmp_path: Path, capfd: p
     assert "cannot be read as TOML" in capfd.readouterr().err
 
 
+def test_refused_rows_are_in_the_json_as_in_its_lines(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "claims.csv"
+    file.write_text(f"id,claim\na,{TRUE}\nb,\n")
+    check = ["check", str(file), "--store", "starter", "--offline", "--no-record", "-q"]
+    assert run([*check, "--jsonl", "--ordered"]) == 3
+    _, refused = map(json.loads, capfd.readouterr().out.splitlines())
+    assert run([*check, "--json"]) == 3
+    found = json.loads(capfd.readouterr().out)
+    assert len(found["verdicts"]) == 1
+    assert found["refused"] == [{name: refused[name] for name in ("item", "id", "error")}]
+    assert found["refused"][0]["item"] == 2
+
+
 def test_the_published_schema_is_the_one_that_is_printed() -> None:
     assert_published("check.v2", CheckResult)
 

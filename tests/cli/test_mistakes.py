@@ -95,6 +95,86 @@ def test_a_file_of_settings_that_is_not_text_is_named(tmp_path: Path, capsys: py
     assert f"{str(file)!r} cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("A=1\nREDARGUE_BUDGET: 10calls\n", 2),
+        ("A=1\nREDARGUE_BUDGET:10calls\n", 2),
+        ('# keys\n\nA=1\n\n\nREDARGUE_BUDGET="10calls\nB=2\n', 6),
+        ("my-sec ret\n", 1),
+    ],
+)
+def test_a_line_of_settings_that_sets_nothing_is_named_and_not_shown(
+    content: str, line: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "settings.env"
+    file.write_text(content)
+    assert run(["--env-file", str(file), *CHECK]) == 2
+    err = capsys.readouterr().err
+    assert f"line {line} of {str(file)!r} sets nothing (--env-file)" in err
+    assert "10calls" not in err
+    assert "sec" not in err
+
+
+def test_a_file_of_settings_may_have_comments_quotes_and_names_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REDARGUE_BUDGET", "")
+    monkeypatch.delenv("REDARGUE_BUDGET")
+    file = tmp_path / "settings.env"
+    file.write_text('# a comment\n\nexport HOME\nREDARGUE_BUDGET = "3 apples" # too few\n')
+    assert run(["--env-file", str(file), *CHECK]) == 2
+    assert "cannot read the budget '3 apples'" in capsys.readouterr().err
+
+
+def test_standard_input_is_read_once(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["ground", "--answer", "-", "--context", "-"],
+        ["ground", "--answer", "It is long.", "--context", "-", "--context", "-"],
+        ["check", "-", "--as", "qa", "--question", "-"],
+    ):
+        assert run(arguments) == 2
+        assert "'-' is given 2 times, and standard input can be read once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_batch_folder_that_cannot_be_one_leads_to_its_option(
+    locked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    claims, out = tmp_path / "claims.csv", tmp_path / "out"
+    claims.write_text("claim\nBees are insects.\n")
+    if locked:
+        monkeypatch.setattr("redargue.runs.record.make_folder", refused)
+    else:
+        out.write_text("a file")
+    assert run(["batch", str(claims), "-o", str(out), "--offline", "--store", "starter", "-q"]) == 2
+    err = capsys.readouterr().err
+    assert f"{str(out)!r} cannot be a run folder" in err
+    assert "of a batch, -o DIR" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["corpus", "search", "tower", "--store", "starter", "-k", str(2**63 - 1)],
+        ["memory", "ls", "-n", "9" * 20],
+        ["runs", "prune", "--older-than", "740000", "-y"],
+        ["check", "Bees are insects.", "--no-record", "--concurrency", str(2**63)],
+    ],
+)
+def test_a_number_out_of_range_is_quoted_and_blames_no_store(
+    arguments: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    err = capfd.readouterr().err
+    value = next(each for each in arguments if each.isdigit())
+    assert f"'{value}': Input should be less than or equal to" in err
+    assert "damaged" not in err
+
+
 def test_a_memory_of_the_environment_is_for_methods_that_have_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

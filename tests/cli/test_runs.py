@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -228,6 +230,25 @@ def test_a_question_that_nobody_answers_is_no_failed_gate(
     assert run_folders() == [folder]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the streams")
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("check - <&-", 2, "standard input is empty"),
+        ("runs rm last <&-", 2, "the question was not answered"),
+        ("report last -f json >&-", 0, ""),
+    ],
+)
+def test_a_standard_stream_that_the_caller_closed_is_an_empty_one(command: str, code: int, said: str) -> None:
+    folder = recorded("20260101-000000-aaaaaa", verdict())
+    shell = ["sh", "-c", f'exec "$0" -m redargue {command}', sys.executable]
+    done = subprocess.run(shell, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert said in done.stderr
+    assert run_folders() == [folder]
+
+
 @pytest.mark.skipif(not CAN_LOCK, reason="folders are locked on POSIX systems only")
 def test_a_run_that_is_being_written_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     folder = recorded("20260101-000000-aaaaaa", verdict())
@@ -243,6 +264,8 @@ def test_prune_removes_old_runs_and_keeps_the_newest(capsys: pytest.CaptureFixtu
     future = recorded("29990101-000000-cccccc", verdict())
     assert run(["runs", "prune"]) == 2
     assert "needs --older-than or --keep" in capsys.readouterr().err
+    assert run(["runs", "prune", "--older-than", "740000", "-y"]) == 2
+    assert len(run_folders()) == 3
     assert run(["runs", "prune", "--older-than", "30", "--keep", "2", "-y"]) == 0
     assert run_folders() == [future, newer]
     assert run(["runs", "prune", "--older-than", "30", "-y"]) == 0

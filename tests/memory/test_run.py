@@ -10,10 +10,20 @@ from memory.conftest import NOW, found
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import ReplayMiss, UsageError
-from redargue.events import EvidenceRecalled, EvidenceRemembered, canonical, passages_of
+from redargue.events import (
+    ClaimEnded,
+    ClaimStarted,
+    Event,
+    EvidenceRecalled,
+    EvidenceRemembered,
+    canonical,
+    passages_of,
+)
 from redargue.memory.memory import Memory, open_memory
 from redargue.run import Run
 from redargue.runs.record import Record
+from redargue.spec import RunSpec
+from redargue.verifier import Verifier
 from retrieval.corpus.words import WordEncoder
 from support.debates import CLOCK
 from support.manifests import MANIFEST
@@ -73,3 +83,18 @@ async def test_a_replay_that_asks_for_another_recall_is_a_miss(tmp_path: Path) -
 async def test_a_run_without_a_memory_says_so() -> None:
     with pytest.raises(UsageError, match="this run has no memory"):
         await Run(ScriptedBackend({})).recall(["x"], agent="executor", claim=CLAIM)
+
+
+async def test_with_a_memory_claims_are_verified_in_their_order_by_default(tmp_path: Path) -> None:  # M16
+    given = {"method": "mermaid", "store": "starter", "offline": True}
+    claims = [Claim(text=f"The Eiffel Tower was opened in {year}.") for year in (1889, 1931)]
+    with Verifier(RunSpec(**given)) as verifier:
+        assert verifier.concurrency == 2
+    with Verifier(RunSpec(**given, memory=str(tmp_path / "memory.db"))) as verifier:
+        assert verifier.concurrency == 1
+        seen: list[Event] = []
+        await verifier.verify_all(claims, listeners=[seen.append])
+    order = [event.item for event in seen if isinstance(event, ClaimStarted | ClaimEnded)]
+    assert order == [0, 0, 1, 1]
+    recalled = {event.item: passages_of(event) for event in seen if isinstance(event, EvidenceRecalled)}
+    assert recalled[1]

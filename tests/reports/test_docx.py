@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.registry import install
 from redargue.reports import markdown as written_docx
 from redargue.retrieval.corpus.office import read_docx
-from support.reported import run_of, text_of
+from support.reported import S, debated, run_of, text_of, written
 
 pytestmark = pytest.mark.extra
 
@@ -58,3 +59,11 @@ def test_without_the_library_the_error_names_the_extra(tmp_path: Path, monkeypat
     with pytest.raises(UsageError) as error:
         written_docx.run_docx(run_of(tmp_path / "r", ["one"]))
     assert error.value.hint == install("documents")
+
+
+def test_a_word_report_of_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) -> None:
+    pytest.importorskip("docx", reason="needs the extra documents")
+    claims = [Claim(text="one"), Claim(text="two")]
+    folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
+    text = read_docx(BytesIO(written_docx.run_docx(folder)))["text"]
+    assert "1 Supported. 1 of 2 claims have not finished." in text

@@ -291,6 +291,20 @@ def test_a_full_disk_is_said_and_the_folder_is_free_again(tmp_path: Path) -> Non
         pass
 
 
+async def test_errors_of_claims_that_end_together_are_one_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def full(self: Verifier, claim: Claim, **_: object) -> redargue.Verdict:
+        raise RecordError(f"no room for {claim.text!r}")
+
+    monkeypatch.setattr(Verifier, "verify", full)
+    with verifier(None) as each, pytest.raises(RecordError, match="no room"):
+        await each.verify_all(CLAIMS, concurrency=len(CLAIMS))
+    gc.collect()
+    assert len(CLAIMS) > 1
+    assert caplog.records == []  # of asyncio: exceptions that nobody took
+
+
 async def test_what_is_no_run_folder_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="contains no run"):
         await replay(tmp_path / "nothing")

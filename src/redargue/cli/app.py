@@ -156,12 +156,17 @@ class ListGroup(ExtensibleGroup):
 
 
 class Options(Mapping[str, "Options | None"]):
-    """The options of a command, and the commands of a group with theirs, imported when a name is looked up."""
+    """The options of a command, and the commands of a group with theirs, imported when a name is looked up.
+
+    Attributes:
+        repeatable: the options whose value is a list.
+    """
 
     def __init__(self, command: Any, context: typer.Context) -> None:
         self._command, self._context = command, context
         self._is_group = isinstance(command, TyperGroup)
         self._own = {str(parameter.name) for parameter in command.params}
+        self.repeatable = {str(parameter.name) for parameter in command.params if getattr(parameter, "multiple", False)}
 
     def __getitem__(self, name: str) -> Options | None:
         if self._is_group and (inner := self._command.get_command(self._context, name)):
@@ -247,17 +252,32 @@ def common(
     ] = None,
 ) -> None:
     if env_file:
-        from dotenv import load_dotenv
-
-        if not env_file.is_file():
-            raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
-        try:
-            load_dotenv(env_file)  # variables that are already set win
-        except ValueError as error:
-            raise UsageError(f"{str(env_file)!r} cannot be read: {error}", where="--env-file") from error
+        _read_settings(env_file)
     defaults = read_defaults(Options(context.command, context), config)
     context.default_map = defaults.tables
     _warn(defaults.ignored, context.invoked_subcommand or "")
+
+
+def _read_settings(file: Path) -> None:
+    """Sets the variables of a file; raises UsageError for a line that is none, as a setting would be lost."""
+    from dotenv import load_dotenv
+    from dotenv.parser import parse_stream
+
+    if not file.is_file():
+        raise UsageError(f"no file {str(file)!r}", where="--env-file")
+    try:
+        with file.open(encoding="utf-8") as lines:
+            bindings = list(parse_stream(lines))
+        for binding in bindings:
+            bare = binding.value is None and not (binding.key or "NAME").isidentifier()  # NAME: VALUE
+            if binding.error or bare:
+                written = binding.original.string
+                number = binding.original.line + written.count("\n", 0, len(written) - len(written.lstrip()))
+                hint = "write NAME=VALUE, and close its quotes; the line is not shown, because it may hold a key"
+                raise UsageError(f"line {number} of {str(file)!r} sets nothing", where="--env-file", hint=hint)
+        load_dotenv(file)  # variables that are already set win
+    except ValueError as error:
+        raise UsageError(f"{str(file)!r} cannot be read: {error}", where="--env-file") from error
 
 
 def _warn(ignored: tuple[str, ...], command: str) -> None:
@@ -270,10 +290,18 @@ def _warn(ignored: tuple[str, ...], command: str) -> None:
 
 def main() -> None:
     watch_readers()
+    _open_closed_streams()
     code = run(sys.argv[1:])
     if sys.stdout:
         sys.stdout.flush()
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Opens what the caller closed (``<&-``, ``>&-``) on an empty file, as Python leaves None in its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends
 
 
 @cache

@@ -71,6 +71,7 @@ def read_input(
         links: whether the text of an HTML file is its source, which contains the links.
         mapping: the values of --map.
     """
+    require_one_stream((argument, question), "--question")
     if kind and kind not in _KINDS:
         raise UsageError(f"unknown kind of text {kind!r}", where="--as", hint=did_you_mean(kind, _KINDS))
     if fetch and is_web_address(argument):
@@ -108,6 +109,13 @@ def read_input(
         return _claims_input([ClaimRow(1, only)], question, spec)
     lines = _read_lines(content, argument, spec, read_mapping(mapping) if is_stream else None)
     return _claims_input(lines, question, spec, "" if kind else _several_sentences(lines))
+
+
+def require_one_stream(arguments: Sequence[str], where: str) -> None:
+    """Raises UsageError if standard input is several of the arguments."""
+    if arguments.count("-") > 1:
+        what = f"'-' is given {arguments.count('-')} times, and standard input can be read once"
+        raise UsageError(what, where=where, hint="name files instead, and '-' once")
 
 
 def _several_sentences(rows: Sequence[ClaimRow | RefusedRow]) -> str:

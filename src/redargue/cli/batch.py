@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -19,7 +19,6 @@ from redargue.batch import Tally, VerdictFiles, check_row, count_answers
 from redargue.claims import Claim
 from redargue.cli import parameters
 from redargue.cli.arguments import checked_rows
-from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.options import run_config, with_contexts
 from redargue.cli.output import INTERRUPTED, JsonLines, exit_code, log_to_stderr, read_gate, say_interrupted
 from redargue.cli.progress import Progress
@@ -89,7 +88,7 @@ def batch(
         )
     else:
         spec, parts = with_contexts(spec, accepted)
-        at_once = options.concurrency or (max(1, len(accepted)) if deferred else CLAIM_CONCURRENCY)
+        at_once = options.concurrency or (max(1, len(accepted)) if deferred else None)
         interrupted = verify_in_process(spec, replace(parts, transport=transport), result, concurrency=at_once)
     if not (output.jsonl or (interrupted and not several)):
         _summary(result)
@@ -173,15 +172,17 @@ class BatchOutput:
             yield take
 
 
-def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concurrency: int) -> bool:
+def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concurrency: int | None) -> bool:
     """Verifies claims in this process and writes the batch folder; returns whether it was interrupted."""
     claims, tally = batch.claims, batch.tally
 
     async def verify() -> None:
-        async for item, verdict in verifier.stream(claims, concurrency=concurrency):
-            row = batch.rows[item]
-            take(item, verdict, await check_row(row, verifier, batch.folder, concurrency=concurrency))
-            bar.moved(again=item in known)
+        answers = concurrency or verifier.concurrency
+        async with aclosing(verifier.stream(claims, concurrency=concurrency)) as reached:
+            async for item, verdict in reached:
+                row = batch.rows[item]
+                take(item, verdict, await check_row(row, verifier, batch.folder, concurrency=answers))
+                bar.moved(again=item in known)
 
     try:
         with Verifier(spec, parts=parts, folder=batch.folder, claims=claims) as verifier:

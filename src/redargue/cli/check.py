@@ -119,9 +119,6 @@ async def _verify_prepared(
     return whole.report(verdicts)
 
 
-CLAIM_CONCURRENCY = 2  # claims
-
-
 @parameters.with_parameters
 def check(
     claim: Annotated[
@@ -162,7 +159,7 @@ def check(
     if given.text:
         shared |= {"links": claim if cited else "", "concurrency": concurrency}
         verify_and_print(given.text, spec, folder, output, **shared)
-    _verify(given, spec, folder, output, concurrency=concurrency or CLAIM_CONCURRENCY, **shared)
+    _verify(given, spec, folder, output, concurrency=concurrency, **shared)
 
 
 def _verify(
@@ -172,7 +169,7 @@ def _verify(
     output: parameters.OutputParameters,
     *,
     origin: Origin,
-    concurrency: int,
+    concurrency: int | None,
     json: bool,
 ) -> None:
     from redargue.cli import report
@@ -198,15 +195,17 @@ def _verify(
     with (
         resumable(how_to_resume(folder)),
         Verifier(spec, parts=parts, folder=folder, claims=claims, origin=origin) as verifier,
-        Viewer(verifier, claims, concurrency=concurrency, output=output) as viewer,
+        Viewer(verifier, claims, concurrency=concurrency or verifier.concurrency, output=output) as viewer,
     ):
         done = print_line if output.jsonl else None
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
         verdicts = asyncio.run(work)
     if json:
-        from redargue.reports import CheckResult
+        from redargue.reports import CheckResult, RefusedEntry
+        from redargue.verdicts import ErrorInfo
 
-        print_json(CheckResult(verdicts=tuple(verdicts)))
+        refused = (RefusedEntry(item=row.number, id=row.id, error=ErrorInfo.of(row.error)) for row in given.refused)
+        print_json(CheckResult(verdicts=tuple(verdicts), refused=tuple(refused)))
     elif not output.jsonl:
         report.verdicts(verdicts, folder)
     raise typer.Exit(exit_code(verdicts, gate, refused=len(given.refused)))
@@ -222,8 +221,13 @@ def estimate_costs(
     record: parameters.RecordParameters,
     json: parameters.AsJson = False,
     output: parameters.OutputParameters,
-    call_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a call.")] = 1.5,
-    search_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a search.")] = 1.0,
+    call_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Duration of a call; default: 1.5, without a language model 0.01.")
+    ] = None,
+    search_seconds: Annotated[
+        float | None,
+        typer.Option(min=0, help="Duration of a search; default: 1, of files without a language model 0.01."),
+    ] = None,
 ) -> None:
     """Estimate what check would cost, without calling a model and without a key.
 
@@ -245,7 +249,7 @@ def estimate_costs(
         estimated = estimate(
             verifier,
             claims,
-            concurrency=options.concurrency or (TEXT_CONCURRENCY if text else CLAIM_CONCURRENCY),
+            concurrency=options.concurrency or (TEXT_CONCURRENCY if text else verifier.concurrency),
             call_seconds=call_seconds,
             search_seconds=search_seconds,
             text=text,

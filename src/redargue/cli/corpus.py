@@ -208,7 +208,7 @@ def _is_wide(name: str) -> bool:
 @corpus_app.command()
 def search(
     query: str,
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of passages.")] = 3,
+    k: Annotated[int, typer.Option("-k", min=1, max=1_000, help="Number of passages.")] = 3,
     mode: Annotated[
         Literal["fused", "keywords"],
         typer.Option(help="fused: passages by meaning and keywords; keywords: whole documents."),

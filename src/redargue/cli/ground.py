@@ -62,11 +62,12 @@ def ground_answer(
     schema of --json is docs/schemas/text.v2.json.
     """
     from redargue.assembly import Parts, for_answers
-    from redargue.cli.arguments import file_name
+    from redargue.cli.arguments import file_name, require_one_stream
     from redargue.cli.check import verify_and_print
     from redargue.cli.options import run_config
     from redargue.runs.manifest import Origin
 
+    require_one_stream((answer, question, *context), "--answer, --question, --context")
     text = _answer(answer, kind, question, fetch=fetch, offline=offline)
     spec = run_config(options, parameters.SearchParameters(offline=True), record.run)
     spec = for_answers(spec.updated(offline=offline or not spec.model), Parts())  # a named language model may be called

@@ -27,7 +27,9 @@ if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
 memory_app = typer.Typer(help="List, show, recheck and remove records of the evidence memory.", no_args_is_help=True)
 
 _LISTED = "redargue memory ls lists the numbers"
-Limit = Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of records, newest first.")]
+Limit = Annotated[
+    int, typer.Option("-n", "--limit", min=1, max=1_000_000, help="Maximum number of records, newest first.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,7 +81,12 @@ Mcp = Annotated[
 ]
 Concurrency = Annotated[
     int | None,
-    option("CONCURRENCY", "Claims verified concurrently; default: 2; 16 for a text or a worker.", min=1),
+    option(
+        "CONCURRENCY",
+        "Claims verified concurrently; default: 2, with a memory 1; 16 for a text or a worker.",
+        min=1,
+        max=1_000_000,
+    ),
 ]
 Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
 Verbose = Annotated[bool, option("VERBOSE", "Without a terminal, show every step of every claim.", "--verbose", "-v")]

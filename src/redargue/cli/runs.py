@@ -90,7 +90,8 @@ def rm(
 @runs_app.command()
 def prune(
     older_than: Annotated[
-        int | None, typer.Option(metavar="DAYS", min=0, help="Remove runs that began more than DAYS days ago.")
+        int | None,
+        typer.Option(metavar="DAYS", min=0, max=36_500, help="Remove runs that began more than DAYS days ago."),
     ] = None,
     keep: Annotated[int | None, typer.Option(metavar="COUNT", min=0, help="Keep the newest COUNT runs.")] = None,
     yes: Yes = False,

@@ -90,7 +90,7 @@ def run_markdown(run: SingleRun) -> str:
     parts = [f"# {plain(run.manifest.claims[0].text if alone else title_of(run))}"]
     if run.checked_on:
         parts.append(date_text(run))
-    if several:
+    if several or run.unfinished:
         parts.append(plain(counts_text(run)))
     if several and not text:
         parts.append(table_markdown(run_table(run, ())))

@@ -133,7 +133,7 @@ class Record(Closable):
         except OSError as error:
             raise RecordError(
                 f"{str(folder)!r} cannot be a run folder: {error.strerror}",
-                hint="choose another folder with --run, or set REDARGUE_HOME",
+                hint="choose another folder: --run DIR, or REDARGUE_HOME without it; of a batch, -o DIR",
             ) from error
         try:
             self._begin_or_resume(manifest)

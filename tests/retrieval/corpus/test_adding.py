@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import socket
 import sqlite3
+import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from redargue.cli.app import run
 from redargue.errors import StoreUnavailable
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus, open_store
-from redargue.retrieval.corpus.ingest import moment
+from redargue.retrieval.corpus.ingest import NotComplete, moment
 from retrieval.corpus.words import Opener
 
 
@@ -87,5 +89,27 @@ def test_the_mark_of_a_killed_writer_is_removed_by_the_next(tmp_path: Path) -> N
             database.execute("INSERT INTO meta VALUES (?, ?)", (no_process, moment()))
         with pytest.raises(StoreUnavailable, match="not complete"):
             corpus.require_complete()
-        corpus.add([document(1)])
+        with pytest.warns(NotComplete, match=r"was interrupted at 20.* UTC: .*run it again"):
+            corpus.add([document(1)])
         corpus.require_complete()
+        corpus.add([document(2)])  # said once
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are looked up as POSIX systems do")
+@pytest.mark.parametrize("command", ["add", "sync"])
+def test_who_adds_other_documents_is_told_of_an_addition_that_was_killed(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, folder = tmp_path / "c.db", tmp_path / "docs"
+    folder.mkdir()
+    (folder / "tower.txt").write_text("The tower opened in 1889.")
+    with open_corpus(path, write=True) as corpus:
+        corpus.add([document(0)])
+    with closing(sqlite3.connect(path)) as database, database:
+        since = "2026-01-02T03:04:05"
+        database.execute("INSERT INTO meta VALUES (?, ?)", (f"adding {socket.gethostname()} {2**31 - 1} 0", since))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as outside of tests
+        assert run(["corpus", command, str(folder), "--store", str(path)]) == 0
+    note = f"note: an addition to {str(path)!r} was interrupted at 2026-01-02 03:04 UTC: unless it was the one that"
+    assert note in capsys.readouterr().err

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from redargue.retrieval.corpus.documents import BATCH, Document
+from redargue.retrieval.corpus.ingest import NotComplete
 from retrieval.corpus.words import Opener
 
 COUNT = 5 * BATCH
@@ -92,7 +93,8 @@ def test_a_killed_writer_loses_a_batch_at_most(opened: Opener, tmp_path: Path, b
     assert kept in (batches * BATCH, (batches + 1) * BATCH)
     assert len(reader.search("fact", 50)) == 50
     with opened(path) as corpus:
-        again = corpus.add(Document(id=f"d{n}", text=f"Number {n} is a fact.") for n in range(COUNT))
+        with pytest.warns(NotComplete, match="was interrupted"):
+            again = corpus.add(Document(id=f"d{n}", text=f"Number {n} is a fact.") for n in range(COUNT))
         assert (again.unchanged, again.added, again.replaced) == (kept, COUNT - kept, 0)
         undisturbed = opened(tmp_path / "other.db")
         undisturbed.add(Document(id=f"d{n}", text=f"Number {n} is a fact.") for n in range(COUNT))

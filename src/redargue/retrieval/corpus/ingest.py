@@ -27,6 +27,7 @@ import json
 import os
 import socket
 import uuid
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -88,6 +89,16 @@ def was_killed(mark: str) -> bool:
     except (OSError, OverflowError):  # of another user
         return False
     return False
+
+
+class NotComplete(UserWarning):
+    """An addition to a corpus was killed, and some of its documents may be missing."""
+
+
+def warn_of_killed(name: str, since: str) -> None:
+    """Warns that an addition whose last batch was at ``since`` was killed; its mark does not say what it added."""
+    what = f"an addition to {name!r} was interrupted at {since.replace('T', ' ')[:16]} UTC"
+    warnings.warn(f"{what}: unless it was the one that has just ended, run it again", NotComplete, stacklevel=3)
 
 
 LARGEST_DOCUMENT = 128 * 10**6  # bytes, uncompressed: a document is read into memory as a whole

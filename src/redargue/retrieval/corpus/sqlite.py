@@ -37,7 +37,7 @@ from redargue.retrieval.corpus.documents import (
     prepare_batch,
     updated_checksum,
 )
-from redargue.retrieval.corpus.ingest import moment, new_mark, refuse_while_adding, was_killed
+from redargue.retrieval.corpus.ingest import moment, new_mark, refuse_while_adding, warn_of_killed, was_killed
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, bm25_search, fts5_query, fuse_both, nearest, spread
 
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
@@ -73,10 +73,12 @@ class SqliteCorpus(Corpus):
             return super().add(documents, progress=progress)
         finally:
             with self._db.write() as db:
-                marks = [name for name, _ in db.execute(ADDING)]
-                ended = {self._adding, *filter(was_killed, marks)}
+                killed = [(name, since) for name, since in db.execute(ADDING) if was_killed(name)]
+                ended = {self._adding, *(name for name, _ in killed)}
                 db.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in ended])
             self._adding = ""
+            for _, since in killed:
+                warn_of_killed(str(self._db.path), since)
 
     def _mark_adding(self, db: sqlite3.Connection) -> None:
         if self._adding:
