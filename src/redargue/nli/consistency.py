@@ -493,20 +493,13 @@ def swapped_roles(claim: Parsed, sentence: Parsed) -> Difference | None:
     if keys in others or _clauses(claim) <= _clauses(sentence):  # "B beat A in spring and A beat B in autumn"
         return None
     swapped = (window for window, other in zip(windows, others, strict=True) if sorted(other) == sorted(keys))
-    found = next((_swap(ours, window) for window in swapped), None)
-    return None if found and _ITEMS.search(_stretch(claim.text, found.claim)) else found
+    return next((_swap(ours, window, claim.text) for window in swapped), None)
 
 
-_ITEMS = re.compile(
-    r"\w(?:,| ?/|,? plus) ?(?!but\b|and\b|while\b|whereas\b)\w"
-)  # "English, French, German" in another order
-
-
-def _stretch(text: str, words: str) -> str:
-    """The part of a text from the first to the last of some words of it."""
-    first, *_, last = words.split() * 2
-    start = text.find(first)
-    return text[start : text.rfind(last) + len(last)]
+def _is_list(text: str, parts: Sequence[Sequence[EditToken]]) -> bool:
+    """Whether only commas or slashes separate the parts: "English, French, German" in another order."""
+    items = (r"\W+(?:\w+\W+)?".join(re.escape(token.text) for token in part) for part in parts)
+    return re.search(r"\s?[,/]\s?(?:\w+ )?".join(items), text) is not None
 
 
 def _turned(alignment: Alignment) -> Difference | None:
@@ -523,7 +516,7 @@ def _clauses(text: Parsed) -> set[str]:
     return {" ".join(clause) for clause in clauses if clause}
 
 
-def _swap(ours: list[EditToken], theirs: list[EditToken]) -> Difference | None:
+def _swap(ours: list[EditToken], theirs: list[EditToken], text: str) -> Difference | None:
     """The difference of two texts of the same tokens in another order, if two parts have changed places."""
     differ = [i for i, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one.key != other.key]
     ours, theirs = ours[differ[0] : differ[-1] + 1], theirs[differ[0] : differ[-1] + 1]
@@ -538,6 +531,8 @@ def _swap(ours: list[EditToken], theirs: list[EditToken]) -> Difference | None:
     for left in range(1, len(one)):
         for right in range(len(one) - 1, left, -1):
             if other == [*one[right:], *one[left:right], *one[:left]]:
+                if _is_list(text, (ours[:left], ours[left:right], ours[right:])):
+                    return None
                 between = {token.word for token in ours[left:right]}
                 if between <= FUNCTION_WORDS - {"than"} or not EITHER_WAY.isdisjoint(map(stem, between)):
                     return None

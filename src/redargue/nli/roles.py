@@ -21,9 +21,10 @@ _AMOUNT = (  # "rates rose by 25 points", "more than half"
     r"|thousand|million|billion|one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty)"
 )
 _PASSIVE = re.compile(
-    r"\b(?:be|am|is|are|was|were|been|being|gets?|got)(?: (?:not|also|later|then|first|finally|\w+ly))*\s\Z"
+    r"\b(?:be|am|is|are|was|were|been|being|gets?|got)(?: (?:not|also|later|then|first|finally|\w+ly))*"
+    r"(?:, [^,]{1,40},)?\s\Z"
 )
-_BY = re.compile(rf"\s(?:\w+ly\s)?by\b(?!\s{_AMOUNT})")
+_BY = re.compile(rf"\s(?:(?:\w+ly|for|to|on|of|at|in|with)\s)?by\b(?!\s{_AMOUNT})")
 _WITH_AGENT = re.compile(rf"\sby\b(?!\s{_AMOUNT})")
 _LINK = re.compile(r"\s(?:to|from|in|into|on|for|of|at|against|over|with|as|through|out|off|up|like|between)\b")
 _OF = re.compile(r"\s(?:\w+\s)?(?:of|to|for)\b")
@@ -149,7 +150,7 @@ def _counted(ours: _Relation, theirs: _Relation) -> int | None:
     if swapped and others & theirs.before <= ours.partners and mine & theirs.after <= theirs.partners:
         return None  # "A wrote it with B"
     converse = _converse(ours, theirs)
-    if converse is None or bool(swapped) == bool(straight):
+    if converse is None or not (swapped or straight):
         return None
     return bool(swapped) + (ours.passive != theirs.passive) + converse
 
@@ -223,7 +224,7 @@ def _relation(text: Parsed, place: int, content: list[int], end: int) -> _Relati
     if compares := any(each.match(text.text, word.start(), end) for each in _COMPARISONS):
         last = next(at for at in range(place, len(text.words)) if text.words[at].group().lower() == "than")
     plain = not compares and _is_verb(text, place)
-    led = _PASSIVE.search(text.text, max(0, word.start() - 40), word.start())
+    led = _PASSIVE.search(text.text, max(0, word.start() - 60), word.start())
     passive = plain and bool(led or _BY.match(text.text, word.end(), end))
     if passive and (listed := _LISTED.search(text.text, word.end(), end)):  # "by A and sold to B"
         end = listed.start()
