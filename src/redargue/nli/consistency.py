@@ -64,6 +64,7 @@ _CALLED_FALSE = re.compile(  # what is somewhere before it
     rf"\b(?:misconceptions?|myths|falsehoods|(?:statements?|claims?)[^.:]* {_FALSE}|nonsense)[^.:]*:[^.]*\Z",
     re.IGNORECASE,
 )
+_REACH = 400  # characters before a clause that may say so
 _LIMITED = re.compile(
     r"[^.!;]*\b(?:if|unless|until|provided|but (?:only|not))\b|[^.!]*\bexcept\w*\b|[^.!]*\?|.* [B-D]: ", re.DOTALL
 )
@@ -102,7 +103,8 @@ def only_framed(claim: str, text: str) -> bool:
 
 def _is_framed(before: str, after: str) -> bool:
     """Whether a clause between two texts is held, asked, denied, called false or limited there."""
-    return any(pattern.search(before) for pattern in (_UNASSERTED, _CALLED_FALSE)) or bool(_TAKEN_BACK.match(after))
+    called_false = _UNASSERTED.search(before) or _CALLED_FALSE.search(before[-_REACH:]) or _TAKEN_BACK.match(after)
+    return called_false is not None
 
 
 _PLANNED = re.compile(
@@ -343,22 +345,25 @@ def _given_elsewhere(binding: Binding, sentences: Sequence[str], places: range) 
     return value is not None and any(gives(parsed(other), value, holder) for other in others)
 
 
-def withdrawn(sentences: Sequence[str]) -> frozenset[int]:
+_MOST_FALSE = 8  # sentences after one that says that what follows is false
+
+
+@lru_cache(maxsize=1024)
+def withdrawn(sentences: tuple[str, ...]) -> frozenset[int]:
     """The places of the sentences that the text itself calls false, and of those that say so."""
-    places = range(len(sentences))
-    return frozenset(place for place in places if _RETRACTED.match(sentences[place]) or _called_false(sentences, place))
-
-
-def _called_false(sentences: Sequence[str], index: int) -> bool:
-    """Whether a sentence before says that what follows is false, or the one after that this is."""
-    before, after = sentences[:index], sentences[index + 1 : index + 2]
-    return any(map(_RETRACTED.match, after)) or any(map(_FALSE_FOLLOWS.search, before))
+    found: set[int] = set()
+    for place, sentence in enumerate(sentences):
+        if _RETRACTED.match(sentence):
+            found |= {place, max(0, place - 1)}
+        if _FALSE_FOLLOWS.search(sentence):
+            found.update(range(place + 1, min(len(sentences), place + 1 + _MOST_FALSE)))
+    return frozenset(found)
 
 
 def _withdrawn(sentences: Sequence[str], index: int) -> bool:
     """Whether a sentence is called false, or led in as what somebody claims or denies."""
     before = sentences[max(0, index - 1) : index]
-    return _called_false(sentences, index) or any(map(_ANNOUNCED.search, before))
+    return index in withdrawn(tuple(sentences)) or any(map(_ANNOUNCED.search, before))
 
 
 def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[_Verdict, bool, tuple[Difference, ...]]:

@@ -40,6 +40,7 @@ _PLACED = word_set("before after ahead behind north south east west above below 
 _BEFORE_NOUNS = word_set("the a an its his her their our your my in on at of for with this that these those")
 _LONGEST = 3_000  # characters of a text that is compared: the time grows with the square of the length
 _QUANTIFIERS = frozenset(map(stem, "all every each no none nobody most some many few only half several".split()))
+_MOST_COMPARISONS = 8  # of a clause
 _REACH = 5  # words that a negation may be before what it negates
 _NEGATION = re.compile(rf"\b(?:{'|'.join(NEGATORS)})\b|n['’]t\b", re.IGNORECASE)
 EITHER_WAY = frozenset(  # the sides of these may change places
@@ -189,7 +190,7 @@ def _in_clause(text: Parsed, start: int, end: int) -> Iterator[_Relation]:
         return
     first, *more = [match.start() for match in _THAN.finditer(text.text, start, end)] or [start]
     if more:  # "taller than A and shorter than B"
-        if cuts := list(_LISTED.finditer(text.text, first, more[0])):
+        if len(more) < _MOST_COMPARISONS and (cuts := list(_LISTED.finditer(text.text, first, more[0]))):
             yield from _in_clause(text, start, cuts[0].start())
             yield from _in_clause(text, cuts[-1].end(), end)
         return
