@@ -81,7 +81,7 @@ def estimate(
     verifier: Verifier,
     claims: Sequence[Claim],
     *,
-    concurrency: int = 2,
+    concurrency: int | None = None,
     call_seconds: float | None = None,
     search_seconds: float | None = None,
     text: Text | None = None,
@@ -92,11 +92,12 @@ def estimate(
     ``together``: the claims have the same documents, so that a method that can reads them together.
     ``call_seconds`` and ``search_seconds`` are assumed where they are None. The likely sum is that of a debate
     that ends in its second round, not a mean of the others (:mod:`redargue.methods.made_up_agents`). Raises
-    RedargueError if a duration is none, the method refuses the claims, or its cost is unknown.
+    RedargueError if a duration is negative or too long, the method refuses the claims, or its cost is unknown.
     """
     chat = verifier.backend if isinstance(verifier.backend, ChatBackend) else None
     call_seconds, search_seconds = _durations(verifier, call_seconds, search_seconds)
     known, refused = _costs_by_kind(verifier, claims)
+    concurrency = concurrency or verifier.concurrency
     waves = math.ceil(len(claims) / concurrency)
     seconds = _Seconds(call_seconds, search_seconds, waves)
     sums = [_sum(verifier, chat, known, quantile, claims, seconds) for quantile in range(3)]

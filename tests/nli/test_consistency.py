@@ -200,6 +200,11 @@ def test_what_agrees_or_is_about_something_else_is_not_contradicted(claim: str, 
         ("Drivers must not use phones.", "Drivers may not use phones."),
         ("Drivers must not use phones.", "Drivers cannot use phones."),
         ("The plan is far from complete.", "The plan is not complete."),
+        ("Section 3B applies to tenants.", "Section 3 applies to tenants."),
+        ("The family lives at 24B Baker Street.", "The family lives at 24 Baker Street."),
+        ("Form 10K is due in May.", "Form 10 is due in May."),
+        ("It is sold in 1 kg and 500 g bags.", "It is sold in 1 kg bags."),
+        ("It is sold in 1 kg, 500 g and 250 g bags.", "It is sold in 1 kg bags."),
         ("The hall was almost full.", "The hall was not full."),
         ("The bill has yet to be passed.", "The bill has not been passed."),
         ("All employees must wear helmets.", "Some employees must wear helmets."),
@@ -224,6 +229,9 @@ def test_the_same_in_other_words_is_not_contradicted(sentence: str, claim: str) 
         ("Lead is denser than iron.", "Iron is denser than lead."),
         ("Some employees must wear helmets.", "All employees must wear helmets."),
         ("Visitors may enter the lab.", "Visitors may not enter the lab."),
+        ("Dogs are not allowed and cats must stay outside.", "Dogs are not allowed and cats may stay outside."),
+        ("Visitors must pay but may not smoke.", "Visitors may pay but may not smoke."),
+        ("16 year olds may vote.", "No 16 year olds may vote."),
     ],
 )
 def test_what_differs_is_still_contradicted(sentence: str, claim: str) -> None:
@@ -241,6 +249,8 @@ def test_what_differs_is_still_contradicted(sentence: str, claim: str) -> None:
         ("Bulls hate red.", "Two statements are incorrect: bats are blind; bulls hate red.", True),
         ("The pump failed.", "What went wrong: the pump failed.", False),
         ("The mayor resigned in May.", "The mayor resigned in May, and the charge was denied.", False),
+        ("He applied for a visa.", "He applied for a visa, which was denied.", False),
+        ("He published it in 2010.", "He published it in 2010, which was later retracted.", False),
     ],
 )
 def test_what_its_text_calls_false_or_limits_is_no_copy(claim: str, text: str, *, framed: bool) -> None:
@@ -258,10 +268,30 @@ def test_what_its_text_calls_false_or_limits_is_no_copy(claim: str, text: str, *
         (["The application was filed in May.", "It was denied."], set()),
         (["It is not true that the factory will close.", "It stays open."], set()),
         (["Cars block the gate.", "It is wrong to park here."], set()),
+        (["If any of the following is incorrect, tell us.", "The premium is 40 euros."], set()),
+        (["None of the following are false.", "Bats fly."], set()),
+        (["The following is wrong, is it not?", "Bats fly."], set()),
+        (["Piltdown Man was announced in 1912.", "It was a hoax."], set()),
+        (["The race began at noon.", "It was a false start."], set()),
+        (["The claim for damages was filed in May.", "The claim was denied."], set()),
+        (["Rates are low.", "That is not the case in France."], set()),
     ],
 )
 def test_sentences_that_their_text_calls_false_are_left_out(sentences: list[str], places: set[int]) -> None:
     assert withdrawn(tuple(sentences)) == places
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentences"),
+    [
+        ("The earth is round.", ["The earth is flat.", "This is false.", "The earth is round."]),
+        ("Entry is free.", ["In fact, the doors open at noon, and entry is free."]),
+        ("Entry is free.", ["For example, the doors open at noon, and entry is free."]),
+        ("The drug is safe.", ["The drug is safe; it contains vitamin C: 20 mg."]),
+    ],
+)
+def test_what_a_text_says_of_its_own_is_a_copy(claim: str, sentences: list[str]) -> None:
+    assert check_consistency(claim, sentences).verdict == "supported"
 
 
 @pytest.mark.parametrize("opening", ["In the film", "Under the plan", "Without insurance", "On Sundays"])

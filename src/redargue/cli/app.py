@@ -259,7 +259,7 @@ def common(
 
 
 def _read_settings(file: Path) -> None:
-    """Sets the variables of a file; raises UsageError for a line that is none, as a setting would be lost."""
+    """Sets the variables of a file; raises UsageError for a line that sets nothing: a setting would be lost."""
     from dotenv import load_dotenv
     from dotenv.parser import parse_stream
 
@@ -298,7 +298,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Opens what the caller closed (``<&-``, ``>&-``) on an empty file, as Python leaves None in its place."""
+    """Opens what the caller closed (``<&-``, ``>&-``) on the null device, as Python leaves None in its place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends

@@ -53,10 +53,11 @@ _UNASSERTED = re.compile(  # what stands right before a clause that someone else
 )
 
 
-_FALSE = r"(?:myths?|false|untrue|not true|wrong|incorrect|hoax|nonsense|misconceptions?)"
-_REJECTED = rf"(?:{_FALSE}|debunked|denied|retracted)"
+_NOT_TRUE = r"(?:false|untrue|not true|wrong|incorrect)"
+_FALSE = rf"(?:{_NOT_TRUE}|myths?|hoax|nonsense|misconceptions?)"
 _TAKEN_BACK = re.compile(  # what comes right after such a clause: "…, which is a myth", "… - in mice"
-    rf"[,;]?(?: -)? (?:(?:which|this|that|it|but (?:that|this|it))(?: (?:is|was|has been))?|an?)(?: \w+)? {_REJECTED}\b"
+    rf"[,;]?(?: -)? (?:(?:which|this|that|it)(?: (?:is|was))?|an?)(?: \w+)? {_FALSE}\b"
+    rf"|[,;]? but (?:that|this)(?: (?:is|was|has been))?(?: \w+)? (?:{_FALSE}|debunked|denied|retracted)\b"
     r"| - (?:in|for|on|only|at|by)\b",
     re.IGNORECASE,
 )
@@ -66,7 +67,8 @@ _CALLED_FALSE = re.compile(  # what is somewhere before it
 )
 _REACH = 400  # characters before a clause that may say so
 _LIMITED = re.compile(
-    r"[^.!;]*\b(?:if|unless|until|provided|but (?:only|not))\b|[^.!]*\bexcept\w*\b|[^.!]*\?|.* [B-D]: ", re.DOTALL
+    r"[^.!;]*\b(?:if|unless|until|provided|but (?:only|not))\b|[^.!]*\bexcept\w*\b|[^.!]*\?|.*[?.;,] ?[B-D]: ",
+    re.DOTALL,
 )
 
 
@@ -139,23 +141,27 @@ def _plain(text: str) -> str:
     return plain[:1].lower() + plain[1:]
 
 
+_NEW_CLAUSE = re.compile(r"(?:; |[.!] |, (?:and|but) )\Z")
+_LONGEST_LEAD = 100  # characters
 _CIRCUMSTANCE_FIRST = re.compile(  # "Under the plan, parking is free, and entry is free"
-    r"(?:In|On|Under|With|Without|At|For|During|By|As|Per|Until|From|After|Before|Since|According)\b[^,;]*,.*[,;]",
+    r"(?:In|On|Under|With|Without|At|For|During|By|As|Per|Until|From|After|Before|Since|According)\b"
+    r"(?! (?:fact|addition|short|particular|general|other words|conclusion|summary|total|example|instance|all|expected"
+    r"|usual|always)\b)[^,;]*,[^;]*,",
     re.IGNORECASE,
 )
 
 
 def _asserted(before: str, after: str) -> bool:
     """Whether a clause between two texts is asserted."""
-    if before.count('"') % 2 or _LIMITED.match(after) or _CIRCUMSTANCE_FIRST.match(_last_clause(before)):
+    last = _last_clause(before)
+    begins = _NEW_CLAUSE.search(before[-8:]) or (len(before) < _LONGEST_LEAD and _LED.fullmatch(before))
+    if (before and not begins) or _FRAME.search(last) or before.count('"') % 2:
         return False
-    if _is_framed(before, after):
+    if _LIMITED.match(after) or _CIRCUMSTANCE_FIRST.match(last) or _is_framed(before, after):
         return False
     if reference := _REFERENCE.match(after):
         after = after[reference.end() :]
-    new_clause = re.search(r"(?:; |[.!] |, (?:and|but) )$", before) and not _FRAME.search(_last_clause(before))
-    starts = not before or (_LED.fullmatch(before) and not _FRAME.search(before)) or new_clause
-    return bool(starts) and (not after or bool(re.match(r"[.!;]|, (?:and|but|which|who|while|whereas)\b| - ", after)))
+    return not after or bool(re.match(r"[.!;]|, (?:and|but|which|who|while|whereas)\b| - ", after))
 
 
 def _last_clause(before: str) -> str:
@@ -250,10 +256,11 @@ class _Consistency(NamedTuple):
 _NOTHING = _Consistency("nothing")
 LONGEST = 1500  # characters that are compared: the time grows with the square of the length
 MOST_NUMBERS = 60  # of a text that is compared: each is paired with each of the other text
-_RETRACTED = re.compile(
-    rf"\W*(?:(?:(?:this|that|it)(?: is| was|'s)(?: an?)?(?: common)? (?:{_FALSE}|not the case)"
-    rf"|(?:this|that|the) (?:claim|statement|rumou?r|report)(?: is| was| has been)(?: later)? {_REJECTED})\b"
-    r"(?! (?:that|to|for|if|by|about)\b)|(?:false|wrong)\W*\Z)",
+_RETRACTED = re.compile(  # a sentence that says no more than that the one before is false
+    rf"\W*(?:(?:(?:this|that|it)(?: is| was|'s)(?: an?)?(?: common)? (?:myth|{_NOT_TRUE}|not the case|misconception)"
+    rf"|(?:this|that)(?: is| was|'s) (?:nonsense|a hoax)"
+    rf"|(?:this|that|the) (?:claim|statement|rumou?r)(?: is| was| has been)(?: later)? (?:{_NOT_TRUE}|debunked)"
+    rf"|(?:this|that|the) (?:statement|rumou?r) (?:is|was|has been)(?: later)? (?:denied|retracted))|false|wrong)\W*\Z",
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(
@@ -261,7 +268,7 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _FALSE_FOLLOWS = re.compile(
-    r"\bfollowing (?:\w+ )?(?:is|are) (?:all )?(?:wrong|false|untrue|incorrect|not true|myths|misconceptions)\b",
+    rf"\W*(?:all (?:of )?)?the following (?:\w+ )?(?:is|are) (?:all )?(?:{_NOT_TRUE}|myths|misconceptions)\b[^?]*\Z",
     re.IGNORECASE,
 )
 
@@ -271,10 +278,11 @@ def check_consistency(claim: str, sentences: Sequence[str], title: str = "") -> 
     if claim.rstrip().endswith("?") or not _comparable(claim):
         return _NOTHING
     sentences = [sentence if _comparable(sentence) else "" for sentence in sentences]
-    two_in_a_row = [(i, f"{one} {two}") for i, (one, two) in enumerate(pairwise(sentences), 1)]
-    for index, text in [*enumerate(sentences), *two_in_a_row]:
-        if verbatim(claim, text) and not (_withdrawn(sentences, index) or _withdrawn(sentences, max(0, index - 1))):
-            return _Consistency("supported", index)
+    alone = [((i,), text) for i, text in enumerate(sentences)]
+    two_in_a_row = [((i - 1, i), f"{one} {two}") for i, (one, two) in enumerate(pairwise(sentences), 1)]
+    for places, text in [*alone, *two_in_a_row]:
+        if verbatim(claim, text) and not any(_withdrawn(sentences, place) for place in places):
+            return _Consistency("supported", places[-1])
     known = parsed(title).vocabulary
     if found := _cell_said(claim, sentences, known) or _crossed(claim, sentences, known):
         return found
@@ -355,7 +363,7 @@ def withdrawn(sentences: tuple[str, ...]) -> frozenset[int]:
     for place, sentence in enumerate(sentences):
         if _RETRACTED.match(sentence):
             found |= {place, max(0, place - 1)}
-        if _FALSE_FOLLOWS.search(sentence):
+        if _FALSE_FOLLOWS.match(sentence):
             found.update(range(place + 1, min(len(sentences), place + 1 + _MOST_FALSE)))
     return frozenset(found)
 
@@ -419,7 +427,7 @@ _UNTIL = re.compile(r"\b(?:until|till|unless|below|under|less|fewer|for)\b", re.
 
 
 def _implied(claim: Parsed, edit: Edit) -> bool:
-    """Whether another value may follow from the sentence's: "closed after 9" from "after 8", "not 30" from "not 20"."""
+    """Whether another value may follow: "closed after 9 pm" from "closed after 8 pm", "not 30" from "not 20"."""
     both_deny = any(one.negates and other.negates for one, other, kind in edit.pairs if kind == "same")
     for one, other, kind in edit.pairs:
         if kind != "number" or not (one.quantity and other.quantity):
@@ -434,8 +442,8 @@ def _implied(claim: Parsed, edit: Edit) -> bool:
 def differences_of(edit: Edit) -> tuple[Difference, ...]:
     """The opposed tokens, and a negation that only one side has; "not closed" agrees with "open"."""
     differences = [_difference(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
-    if any(one.negates for one, other, kind in edit.pairs if kind == "same"):
-        differences = [each for each in differences if each.kind != "modality"]  # "must not" is "may not"
+    if _forbids_twice(edit):
+        differences = [each for each in differences if each.kind != "modality"]
     ours, theirs = ([token.text for token in part if token.negates] for part in (edit.added, edit.dropped))
     denied = len(ours) > len(theirs) and any(token.negates for token in edit.around)  # "no" and "none of", "…: 0"
     if (len(ours) + len(theirs)) % 2 == 0 or denied:
@@ -446,6 +454,13 @@ def differences_of(edit: Edit) -> tuple[Difference, ...]:
     if not any(each.kind == "modality" for each in differences):  # "must not" against "may" is one difference
         differences.append(_difference("negation", ours[0] if ours else "", "" if ours else theirs[0]))
     return tuple(differences)
+
+
+def _forbids_twice(edit: Edit) -> bool:
+    """Whether both deny what one says must be and the other may be: "must not" is "may not", "no one must" neither."""
+    words = [one.word if one.negates and other.negates else "" for one, other, _ in edit.pairs]
+    modal = next((place for place, (_, _, kind) in enumerate(edit.pairs) if kind == "modality"), len(words))
+    return any(words[modal + 1 : modal + 2]) or any(word in ("no", "nobody", "none") for word in words[:modal])
 
 
 def _difference(kind: DifferenceKind, claim: str, evidence: str) -> Difference:

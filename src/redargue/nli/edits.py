@@ -17,7 +17,7 @@ from redargue.nli.quantities import Quantity, Relation, base_units, relation
 
 Kin = Literal["same", "number", "opposite", "quantifier", "modality"]
 
-_NUMBER_MARK = re.compile(r"(?:No|no\.)\.? ?\d+(?![\d-])")  # "Platform No. 4"
+_NUMBER_MARK = re.compile(r"(?:[Nn]o\. ?|(?<=\w )No )\d+(?![\d-])")  # "Platform No. 4"
 _DROPPED = word_set("the a an its his her their this that these those also then however he she it they there")
 _CLASSES = {
     word: name

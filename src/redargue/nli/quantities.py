@@ -404,6 +404,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(_summed(sorted(parsed, key=lambda quantity: quantity.start), text))
 
 
+_JOINS = {"time": (" ", " and ", ", "), "mass": (" ",)}
+
+
 def _summed(parsed: list[Quantity], text: str) -> list[Quantity]:
     """Joins the parts of a duration or a weight, such as "8 minutes 40 seconds", "7 lb 8 oz"."""
     summed: list[Quantity] = []
@@ -411,10 +414,10 @@ def _summed(parsed: list[Quantity], text: str) -> list[Quantity]:
         one = summed[-1] if summed else None
         if (
             one
-            and one.dimension == other.dimension in ("time", "mass")
+            and one.dimension == other.dimension
             and one.unit != other.unit
             and other.high < one.low == one.high
-            and text[one.end : other.start] in (" ", " and ", ", ")
+            and text[one.end : other.start] in _JOINS.get(one.dimension, ())
         ):
             low, high, written = one.low + other.low, one.high + other.high, text[one.start : other.end].strip()
             summed[-1] = one._replace(low=low, high=high, end=other.end, text=written)
@@ -547,11 +550,29 @@ def _measures(text: str) -> Iterator[_Found]:
         is_change = join == "to" and re.search(r"(?i)\bfrom (?:\S+ ){0,2}$", text[:start])
         in_range = bool(second) and not is_change and (between or join in ("-", "–", "to", "or"))
         scale = match["scale"] or (match["second_scale"] if in_range else None)
+        if scale in _CAPITAL_SCALES and not (match["symbol"] or _counts(text, start, match.end("scale"))):
+            scale = None  # "Flat 2B", "Form 10K"
         value = _number(match["number"], scale, half=bool(match["half"])) * (-1 if match["minus"] else 1)
         values = [value] + ([_number(second, match["second_scale"])] if second else [])
         bound = (lead["lead"] or "" if lead else "") + (match["plus"] or "")
         start -= len(lead[0]) if lead else 0
         yield start, match.end(), _measured(match, values, bound, in_range=in_range)
+
+
+_CAPITAL_SCALES = ("K", "M", "MM", "B")
+_NUMBERED = re.compile(
+    r"(?:\b[A-Z][\w.'’]*|\b(?:flat|section|form|gate|room|highway|route|unit|platform|building|block|apartment|bus|line"
+    r"|number|no|article|annex|model|type|hall|road|at))\W*\Z"
+)
+
+
+def _counts(text: str, start: int, end: int) -> bool:
+    """Whether digits with a capital behind them count something: "has 5M users"; without a currency, B never does."""
+    return (
+        text[end - 1] != "B"
+        and re.match(r" [a-z]", text[end : end + 2]) is not None
+        and not _NUMBERED.search(text[:start])
+    )
 
 
 def _measured(match: re.Match[str], values: list[float], bound: str, *, in_range: bool) -> list[Quantity]:

@@ -17,8 +17,8 @@ from redargue.nli.grammar import NEGATORS, converses, is_past, stem, verb_like, 
 
 _END = re.compile(r"[.;:!?]\s|\n|,?\s(?:but|while|whereas|because|although|who|which|that|if)\b")
 _AMOUNT = (  # "rates rose by 25 points", "more than half"
-    r"(?:(?:up to|about|over|around|nearly|almost|some|at least|the|an?) )?(?:\W?\d|half|third|quarter|dozen|hundred"
-    r"|thousand|million|billion|one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty)"
+    r"(?:(?:up to|about|over|around|nearly|almost|some|at least|the|an?) )?(?:\W?\d|(?:half|third|quarter|dozen"
+    r"|hundred|thousand|million|billion|one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty)\b)"
 )
 _PASSIVE = re.compile(
     r"\b(?:be|am|is|are|was|were|been|being|gets?|got)(?: (?:not|also|later|then|first|finally|\w+ly))*"

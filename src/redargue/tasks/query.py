@@ -157,7 +157,7 @@ def parse_query(reply: str) -> Query | None:
     """
     bracket = re.search(r"\[\[(.*?)\]\]|\[(.*?)\]", reply, re.DOTALL)
     text = " ".join(((bracket.group(1) or bracket.group(2) or "") if bracket else reply).split())
-    if _KEEPS.match(text):
+    if _KEEPS.fullmatch(text) or (not bracket and _WITH_REASON.match(text)):
         return Query(kept=True)
     if not text:
         return Query(kept=True) if bracket else None
@@ -169,8 +169,12 @@ def parse_query(reply: str) -> Query | None:
 
 _PREFIX = re.compile(r"^(?:(?:my |the |new |next )*(?:search )?query)\s*:\s*", re.IGNORECASE)
 _KEEPS = re.compile(
-    r"\W*(?:I(?: will|'ll|’ll)? )?(?:continue|keep|stay)(?:\s*[:;.–—]| (?:with|using) [\"“'‘]"
-    r"|(?: (?:with|using))? (?:the|my) (?:same|last|previous|old|earlier|current) (?:query|one)\b"
-    r"|(?: with)?(?: (?:the|my))?(?: (?:same|last|previous|old|earlier))?(?: query| one)?\W*\Z)",
+    r"\W*(?:I(?: will|'ll|’ll)? )?(?:continue|keep|stay)(?:(?: with)?(?: (?:the|my))?"
+    r"(?: (?:same|last|previous|old|earlier))?(?: query| one)?\W*| (?:with|using) [\"“'‘].*)",
+    re.IGNORECASE,
+)
+_WITH_REASON = re.compile(
+    r"\W*(?:I(?: will|'ll|’ll)? )?(?:continue[:;.,–—]\s|(?:continue|keep|stay)(?: (?:with|using))? (?:the|my)"
+    r" (?:same|last|previous|old|earlier|current) (?:query|one)\b)",
     re.IGNORECASE,
 )
