@@ -108,11 +108,11 @@ def _sets(most: int) -> dict[str, list[Asked]]:
     claims = pool.claims("even", pool.REPORTED + most)[pool.REPORTED :]
     gold = (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.NOT_ENOUGH)
     with open_corpus(pool.store()[0]) as corpus:
-        sets["FEVER"] = [
-            ((text, (*corpus.search(text, 3), *corpus.search_keywords(text, 3))), gold[reading.CODES[row["label"]]])
-            for row in claims
-            for text in [row["claim"]]
-        ]
+        found = [(*corpus.search(row["claim"], 3), *corpus.search_keywords(row["claim"], 3)) for row in claims]
+    sets["FEVER"] = [
+        ((row["claim"], passages), gold[reading.CODES[row["label"]]])
+        for row, passages in zip(claims, found, strict=True)
+    ]
     pairings = crossed.pairings()
     for kind, meaning in (("true", Meaning.SUPPORTED), ("crossed", Meaning.REFUTED)):
         sets[f"{kind} pairs"] = [

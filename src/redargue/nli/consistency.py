@@ -105,8 +105,8 @@ def only_framed(claim: str, text: str) -> bool:
 
 def _is_framed(before: str, after: str) -> bool:
     """Whether a clause between two texts is held, asked, denied, called false or limited there."""
-    called_false = _UNASSERTED.search(before) or _CALLED_FALSE.search(before[-_REACH:]) or _TAKEN_BACK.match(after)
-    return called_false is not None
+    found = _UNASSERTED.search(before) or _CALLED_FALSE.search(before[-_REACH:]) or _TAKEN_BACK.match(after)
+    return found is not None
 
 
 _PLANNED = re.compile(
@@ -358,7 +358,10 @@ _MOST_FALSE = 8  # sentences after one that says that what follows is false
 
 @lru_cache(maxsize=1024)
 def withdrawn(sentences: tuple[str, ...]) -> frozenset[int]:
-    """The places of the sentences that the text itself calls false, and of those that say so."""
+    """The places of the sentences that the text itself calls false, and of those that say so.
+
+    They are no evidence, so this is narrower than :func:`redargue.framing.framed`, which only withholds a quotation.
+    """
     found: set[int] = set()
     for place, sentence in enumerate(sentences):
         if _RETRACTED.match(sentence):

@@ -50,8 +50,8 @@ EITHER_WAY = frozenset(  # the sides of these may change places
         " connect relate associate correlate separate share agree merge cooperate collaborate compete negotiate trade"
         " adjoin neighbour neighbor intersect overlap cross alternate mix combine unite pair twin with near next like"
         " versus different similar adjacent parallel identical equivalent opposite close brother sister sibling cousin"
-        " colleague classmate contemporary neighbour neighbor friend ally partner debate date divorce wed hug kiss"
-        " engage across lie".split(),
+        " colleague classmate contemporary friend ally partner debate date divorce wed hug kiss engage across"
+        " lie".split(),
     )
 )
 _MUTUAL = frozenset(  # "A signed an agreement with B"
