@@ -68,7 +68,10 @@ def postgres_server() -> Iterator[postgres.Server]:
 
 @pytest.fixture(autouse=True)
 def _own_home(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home of the test's own, in which the starter corpus is indexed already."""
+    """A home of the test's own, in which the starter corpus is indexed already, and limits that no other test used."""
+    from redargue.net import services
+
+    monkeypatch.setattr(services, "_limiters", {})
     home = tmp_path.with_name(f"{tmp_path.name}-home")
     home.mkdir()
     (home / starter.name).symlink_to(starter)  # it is only read

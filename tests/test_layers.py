@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Set
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 import redargue
+from redargue.errors import BadReply, BudgetReached, RedargueError, UsageError
 
 PACKAGE = Path(redargue.__file__).parent
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -224,6 +226,12 @@ def test_no_function_is_longer_than_60_lines_with_its_signature() -> None:
         for name, first, last in read(path).functions
         if last - first + 1 > LONGEST
     ] == []
+
+
+@pytest.mark.parametrize("error", [BadReply("unread", raw="?"), BudgetReached("spent"), UsageError("wrong", hint="no")])
+def test_an_error_can_be_sent_to_another_process(error: RedargueError) -> None:
+    sent = pickle.loads(pickle.dumps(error))
+    assert (type(sent), vars(sent), str(sent)) == (type(error), vars(error), str(error))
 
 
 def test_public_names() -> None:

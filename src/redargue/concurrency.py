@@ -74,6 +74,7 @@ class Background:
         self._threads = threads
         self._slots = asyncio.Semaphore(running)
         self._closing = asyncio.Event()
+        self._closed = False
         self._started: Future[asyncio.AbstractEventLoop] = Future()
         self._thread = Thread(target=self._serve, name="redargue", daemon=True)
         self._thread.start()
@@ -96,7 +97,7 @@ class Background:
         if not isinstance(check, Coroutine):
             hint = "call run(redargue.ground(answer, contexts=documents)), without await inside"
             raise UsageError(f"{shortened(repr(check))} is not a check", where=where, hint=hint)
-        if not self._thread.is_alive():
+        if self._closed or not self._thread.is_alive():
             check.close()
             raise UsageError("the background was closed", where=where, hint="make a new one")
         if not self._places.acquire(blocking=False):
@@ -115,6 +116,7 @@ class Background:
 
     async def close(self) -> None:
         """Cancels what still runs."""
+        self._closed = True
         if self._thread.is_alive():
             self._started.result().call_soon_threadsafe(self._closing.set)
             await asyncio.to_thread(self._thread.join)

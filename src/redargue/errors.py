@@ -88,7 +88,7 @@ class BadReply(RedargueError):
 
     exit_code = 3
 
-    def __init__(self, what: str, *, raw: str, where: str = "", hint: str = "") -> None:
+    def __init__(self, what: str, *, raw: str = "", where: str = "", hint: str = "") -> None:
         super().__init__(what, where=where, hint=hint)
         self.raw = raw[:2000]
 

@@ -11,13 +11,14 @@ from enum import StrEnum
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from redargue.claims import Frozen, detail
 from redargue.sanitize import printable, shortened
 
 PAGE_BREAK = "\f"  # between the pages of a document
 CUT_MARK = "…"  # where a shown passage was cut from a longer text; never part of its text
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Cut = Literal["", "start", "end", "both"]
 
@@ -84,6 +85,13 @@ class Injection(StrEnum):
     WITHHOLDS_OTHER_EVIDENCE = "withholds_other_evidence"
 
 
+def _encodable(value: Any) -> Any:
+    """Lone surrogates, which can be neither stored nor sent, become U+FFFD; offsets stay."""
+    if isinstance(value, str) and not value.isascii():
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    return value
+
+
 class Source(Frozen):
     """Where a piece of text comes from.
 
@@ -104,6 +112,8 @@ class Source(Frozen):
     tool: str = ""
     timing: Timing = Timing.UNKNOWN
 
+    _encodable = field_validator("*")(_encodable)
+
 
 class UnreadFile(Frozen):
     """A file that was given as a source and could not be read, so that nothing was checked against it.
@@ -114,6 +124,8 @@ class UnreadFile(Frozen):
 
     file: str
     why: str
+
+    _encodable = field_validator("*")(_encodable)
 
 
 def publisher_of(source: Source) -> str:

@@ -27,7 +27,8 @@ class Usage(Frozen):
         searches: requests to evidence tools; a tool that sends no request counts as one per search.
         prompt_tokens: as the provider counts them; the embedded backend counts its models' tokens.
         cached_tokens: prompt tokens that the provider read from its prompt cache, as it counts them.
-        usd: None where a price is unknown or none applies.
+        usd: None where a price is unknown or none applies; a request whose cost the provider did not report counts
+            what it can have cost at most, as in a budget.
         by_agent: calls.
         by_task: calls.
         by_round: calls; "0" for those outside of rounds.

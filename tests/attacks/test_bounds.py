@@ -137,7 +137,8 @@ def test_a_services_answer_is_unpacked_up_to_the_limit(encoding: str, content: C
     async def send() -> None:
         service = Service(name="model", url="http://127.0.0.1:9")
         async with Transport(inner=Bomb(encoding, content()), patience=0) as transport:
-            transport._client = httpx2.AsyncClient(transport=transport._inner)
+            loop = asyncio.get_running_loop()
+            transport._clients[loop] = httpx2.AsyncClient(transport=transport._inner)
             await transport.send(service, "GET", "/", account=Account())
 
     with pytest.raises(ProviderError, match=rf"larger than {LARGEST_ANSWER:,}|not asked for"):

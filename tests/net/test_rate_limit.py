@@ -250,6 +250,12 @@ def test_every_service_has_a_lane_of_its_own_and_the_same_each_time() -> None:
     assert (made.for_service("tavily").rate.in_flight, made.for_service("model").rate) == (2, Rate())
 
 
+def test_equal_limits_of_a_process_are_one_limiter() -> None:
+    asked = {"REDARGUE_MODEL_IN_FLIGHT": "2"}
+    assert limiter(asked) is limiter(dict(asked))
+    assert limiter(asked) is not limiter({})
+
+
 def test_services_limits_are_those_they_ask_for() -> None:
     made = limiter({})
     assert made.for_service("tavily").rate.requests_per_minute == 100

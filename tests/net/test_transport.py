@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from typing import Any
 
@@ -380,6 +382,20 @@ async def test_a_connection_is_given_up_before_servers_close_it() -> None:
     async with transport() as made:
         pool = made._open()._transport._pool  # type: ignore[attr-defined]
     assert pool._keepalive_expiry < 5
+
+
+def test_a_transport_serves_several_event_loops_at_once(server: Loopback) -> None:
+    through, both = transport(limiter=Limiter({"model": Rate(in_flight=1)})), threading.Barrier(2)
+
+    async def ask() -> list[int]:
+        async with through:
+            await asyncio.to_thread(both.wait, timeout=60)
+            return [(await send(server, through)).status for _ in range(20)]
+
+    with ThreadPoolExecutor(2) as threads:
+        found = [threads.submit(asyncio.run, ask()) for _ in range(2)]
+    assert [each.result() for each in found] == [[200] * 20] * 2
+    assert through.limiter.for_service("model").in_flight == 0
 
 
 def test_a_transport_serves_one_event_loop_after_another(server: Loopback) -> None:

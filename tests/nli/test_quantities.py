@@ -102,6 +102,25 @@ def test_dates_years_and_names_are_told_apart(text: str, dimensions: list[str]) 
     assert [quantity.dimension for quantity in quantities(text)] == dimensions
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Calls rose to 1,410 in 2025.", [("1,410", "count"), ("2025", "year")]),
+        ("It was 2.5 in 2024.", [("2.5", "count"), ("2024", "year")]),
+        ("It fell from 9 in 2023 to 8 in 2024.", [("9", "count"), ("2023", "year"), ("8", "count"), ("2024", "year")]),
+        ("3.5 out of 10", [("3.5", "count"), ("10", "count")]),
+        ("1 in 2000 births", [("1 in 2000", "ratio")]),
+        ("It rose to\n1,310.", [("1,310", "count")]),
+        ("It cost €8.7\nmillion.", [("€8.7 million", "EUR")]),
+        ("visitors 10\n250 staff", [("10", "count"), ("250", "count")]),
+    ],
+)
+def test_a_figure_keeps_its_value_beside_a_year_and_at_the_end_of_a_line(
+    text: str, values: list[tuple[str, str]]
+) -> None:
+    assert [(each.text, each.dimension) for each in quantities(text)] == values
+
+
 def test_a_quantity_is_a_span_of_the_text() -> None:
     text = "On twenty-one days in all, nearly two hundred people paid £45 or more."
     assert all(text[q.start : q.end].strip() == q.text for q in quantities(text))

@@ -16,9 +16,24 @@ from redargue.nli.quantities import in_units_of
         ("It is dry in 2 h.", "It is dry in 90 minutes.", "It is dry in 1.5 h."),
         ("Kestrel paid $1.2 billion.", "The price is 1,200 million dollars.", "The price is $1.2 billion."),
         ("The bag weighs 2 kg.", "The bag weighs 500 grams.", "The bag weighs 0.5 kg."),
+        ("Stop below 95 Ml.", "Stop below 140 million litres.", "Stop below 140 Ml."),
     ],
 )
 def test_measures_in_other_units_are_read_in_those_of_the_evidence(evidence: str, claim: str, read: str) -> None:
+    assert in_units_of(evidence, claim) == read
+
+
+@pytest.mark.parametrize(
+    ("evidence", "claim", "read"),
+    [
+        ("It has twenty-seven rooms.", "It has 27 rooms.", "It has twenty-seven rooms."),
+        ("It is 86 metres long.", "It is eighty-six metres long.", "It is 86 metres long."),
+        ("At least one false alarm.", "One had at least 1 false alarm.", "One had at least one false alarm."),
+        ("It opens at 9 am.", "It opens at 9:00.", "It opens at 9 am."),
+        ("A quarter failed.", "One in four failed.", "A quarter failed."),
+    ],
+)
+def test_equal_numbers_are_read_in_the_words_or_digits_of_the_evidence(evidence: str, claim: str, read: str) -> None:
     assert in_units_of(evidence, claim) == read
 
 
@@ -30,6 +45,11 @@ def test_measures_in_other_units_are_read_in_those_of_the_evidence(evidence: str
         ("It covers up to seven days.", "It covers at least one week."),
         ("It costs 5 dollars.", "It weighs 5 kg."),
         ("Nothing is measured here.", "It lasts 24 months."),
+        ("The ride takes 55 minutes.", "It ends a gap of 58 years."),
+        ("Rooms 4 and 9 are taken.", "The club has room four."),
+        ("It opened in May.", "It opened on 12 May 2019."),
+        ("About 27 came.", "Twenty-seven came."),
+        ("1,005 came.", "1000 came."),
     ],
 )
 def test_other_claims_are_read_as_they_are(evidence: str, claim: str) -> None:

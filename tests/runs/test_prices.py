@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 import tomllib
 from decimal import Decimal
@@ -245,6 +246,12 @@ def test_a_budget_is_read(text: str, calls: int | None, tokens: int | None, usd:
 def test_what_is_no_budget_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         Budget.parse(text)
+
+
+@pytest.mark.parametrize("usd", [0, -1, math.nan, math.inf])
+def test_a_budget_that_allows_nothing_or_limits_nothing_is_refused(usd: float) -> None:
+    with pytest.raises(UsageError, match=r"allows nothing, or limits nothing"):
+        Budget(usd=usd)
 
 
 @pytest.mark.anyio

@@ -116,6 +116,7 @@ async def test_a_resumed_run_has_spent_what_lost_requests_may_have_cost(answered
     with Verifier(spec, backend=backend, evidence=tools, claims=claims, folder=tmp_path) as resumed:
         assert resumed.budget.spent == paid == Cost(calls=2, tokens=70, usd=0.5, searches=1)
     assert (verdict.error is None) == answered
+    assert verdict.usage.usd == 0.5
 
 
 class StuckTool(PaidTool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import redargue
 from redargue.caveats import UncheckedReason
-from redargue.errors import UsageError
+from redargue.errors import RedargueError, UsageError
 from redargue.text.verification import NO_CONTEXT
 
 ANSWER, DOCUMENT = "It was opened in 1889. It is 330 metres long.", "The bridge was opened in 1889."
@@ -39,11 +40,28 @@ async def test_without_a_document_every_sentence_is_unchecked(contexts: str | li
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("contexts", [None, 5])
+@pytest.mark.parametrize("contexts", [None, 5, {"text": DOCUMENT}, b"Bees fly."])
 async def test_contexts_that_are_no_list_are_a_usage_error(contexts: Any) -> None:
-    with pytest.raises(UsageError, match=f"{contexts} is not a list of documents") as refused:
+    with pytest.raises(UsageError, match=f"{re.escape(str(contexts))} is not a list of documents") as refused:
         await redargue.ground(ANSWER, contexts=contexts)
     assert "[] for none" in refused.value.hint
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("options", [{"kind": None}, {"context": None}, {"folder": __file__}])
+async def test_an_argument_of_another_type_is_named(options: dict[str, Any]) -> None:
+    what = {"kind": "None is not a kind", "context": "context is not a string", "folder": "is not a folder"}
+    with pytest.raises(RedargueError, match=what[next(iter(options))]):
+        await redargue.ground(ANSWER, contexts=[DOCUMENT], **options)
+
+
+@pytest.mark.anyio
+async def test_half_a_character_in_a_document_is_replaced_and_offsets_stay() -> None:
+    document = redargue.Passage(text=f"\udcff{DOCUMENT}", title="\ud83d")
+    assert (document.text, document.title) == (f"\ufffd{DOCUMENT}", "\ufffd")
+    report = await redargue.ground(ANSWER, contexts=[document])
+    (quote, *_) = report.claims[0].verdict.quotes
+    assert document.text[quote.start : quote.end] == quote.text
 
 
 @pytest.mark.anyio
@@ -126,6 +144,11 @@ async def test_cancelling_ends_a_check_and_closing_ends_all() -> None:
             await first
         second = asyncio.create_task(background.run(endless("closed")))
         assert await asyncio.to_thread(begun.acquire, timeout=120)
+        closing = asyncio.create_task(background.close())
+        await asyncio.sleep(0)
+        with pytest.raises(UsageError, match="was closed"):
+            await background.run(endless("late"))
+        await closing
     with pytest.raises(asyncio.CancelledError):
         await second
     assert ended == ["cancelled", "closed"]

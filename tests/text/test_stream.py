@@ -125,6 +125,8 @@ def test_bytes_that_are_not_utf_8_what_no_text_contains_and_an_endless_text_are_
         sentences([b"abc", b"\xffabc"])
     with pytest.raises(UsageError, match=r"b'\\xc3\(cd' is not UTF-8 \(after character 2\)"):
         sentences([b"ab\xc3", b"(cdef"])
+    with pytest.raises(UsageError, match="neither text nor bytes: None"):
+        sentences([None])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="more than 200,000 characters"):
         sentences(["x" * MAX_LENGTH, "x"])
 

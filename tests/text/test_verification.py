@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from redargue.text import Outcome
 from redargue.text.segment import KINDS
 from redargue.text.verification import ground, verify_text
 from support.debates import CLOCK, ShelfTool, answer
+from support.growth import grows_with_the_square
 from support.loopback import Ask, Loopback
 from support.scripts import agreeing
 
@@ -385,6 +387,14 @@ async def test_a_sentence_that_is_too_long_is_unchecked_and_the_others_are_check
     report = await ground(f"{said} {long}", contexts=[said], method="single-reader")
     assert [(claim.verdict.claim.text, claim.verdict.label) for claim in report.claims] == [(said, "SUPPORTS")]
     assert report.not_checked == {UncheckedReason.TOO_LONG: 1}
+
+
+def test_looking_for_the_question_of_a_reply_takes_time_in_proportion_to_the_text() -> None:
+    def grounded(text: str) -> None:
+        asyncio.run(ground(text, contexts=["The bridge was opened in 1889."], method="single-reader"))
+
+    grounded("Yes.")  # loads the models
+    assert not grows_with_the_square(grounded, "Yes.\n\n" * 4_000)
 
 
 async def test_what_does_not_go_together_is_refused() -> None:

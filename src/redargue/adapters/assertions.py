@@ -229,10 +229,11 @@ def _with_marker(options: VerifyOptions) -> VerifyOptions:
 def _grounding(
     answer: str, contexts: Contexts, kind: Kind, question: str, seed: int, options: VerifyOptions
 ) -> Grounding:
-    if without_check := unanswerable(answer, contexts):
+    documents = documents_with_words(contexts)
+    if without_check := unanswerable(answer, documents):
         return without_check
     text = text_of(answer, kind=kind, context=question)
-    report = check_text(text, documents_with_words(contexts), seed, options)
+    report = check_text(text, documents, seed, options)
     for claim in report.claims:
         _checked(claim.verdict)
     return assessed(report)

@@ -154,9 +154,10 @@ async def check_answer(
     """
     try:
         async with asyncio.timeout(timeout_s):
-            if without_check := unanswerable(answer, contexts):
+            documents = documents_with_words(contexts)
+            if without_check := unanswerable(answer, documents):
                 return without_check
-            return assessed(await ground(answer, contexts=documents_with_words(contexts), **options))
+            return assessed(await ground(answer, contexts=documents, **options))
     except TimeoutError:
         return _unchecked(Reason.LATE, f"the check took longer than {timeout_s:g} s")
     except RedargueError as error:
@@ -184,7 +185,7 @@ def documents_with_words(contexts: Contexts) -> list[Passage]:
 
 def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
     """The outcome of an answer that cannot be checked at all; None for others."""
-    if not re.search(r"\w", answer):
+    if isinstance(answer, str) and not re.search(r"\w", answer):
         return _no_claim("the answer has no words")
     if not documents_with_words(contexts):
         return _unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")

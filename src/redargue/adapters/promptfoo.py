@@ -49,7 +49,7 @@ def grade(grounding: Grounding, min_supported: float = 1.0) -> GradingResult:
 
 def answer_text(output: object) -> str:
     """Returns an output as text; one that is JSON becomes its values, one per line."""
-    return output if isinstance(output, str) else readable_context(json.dumps(output, ensure_ascii=False))
+    return readable_context(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
 
 
 def contexts_in(variables: Mapping[str, Any], variable: str = "") -> list[str | Passage]:

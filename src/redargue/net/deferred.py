@@ -93,7 +93,7 @@ class BatchTransport(Transport):
         self._flushing: asyncio.Task[None] | None = None
 
     async def __aexit__(self, *exception: object) -> None:
-        if self._users == 1:
+        if self._users.total() == 1:
             for task in tuple(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)

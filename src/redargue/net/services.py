@@ -13,6 +13,8 @@ from redargue.errors import ProviderError, UsageError
 from redargue.net.secrets import display_url
 from redargue.net.transport import Limiter, Rate, Service
 
+_limiters: dict[frozenset[tuple[str, Rate]], Limiter] = {}  # of this process, by their limits
+
 
 class _ServiceDefaults(NamedTuple):
     url: str
@@ -92,7 +94,7 @@ def services(
             url, url_name = base_url, "--base-url"
         extra = {option: variables.get(variable, "") for option, variable in defaults.extra.items()}
         url = (url or defaults.url).replace("{language}", extra.get("language") or "en")
-        if url and not url.startswith(("http://", "https://")):
+        if url and not _is_address(url):
             public = url.rpartition("@")[2].partition("?")[0]  # without credentials
             raise UsageError(f"{public!r} is not an address", where=url_name, hint="begin it with http:// or https://")
         variable = f"{_prefix(name)}_TIMEOUT"
@@ -102,13 +104,17 @@ def services(
 
 
 def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
-    """The process' limiter; ``REDARGUE_MODEL_REQUESTS_PER_MINUTE`` and the like change a service's limits."""
+    """The process' limiter; ``REDARGUE_MODEL_REQUESTS_PER_MINUTE`` and the like change a service's limits.
+
+    Equal limits have one limiter, whichever runs, threads and event loops use it.
+    """
     variables, rates = _variables(environment), {}
     for name, defaults in SERVICES.items():
         has_key = any(variables.get(variable, "").strip() for variable in defaults.key_names)
         rates[name] = defaults.rate_with_key if defaults.rate_with_key and has_key else defaults.rate
     rates[_READER] = READER_RATE
-    return Limiter({name: _configured(rate, name, variables) for name, rate in rates.items()})
+    configured = {name: _configured(rate, name, variables) for name, rate in rates.items()}
+    return _limiters.setdefault(frozenset(configured.items()), Limiter(configured))
 
 
 def _configured(rate: Rate, name: str, variables: Mapping[str, str]) -> Rate:
@@ -134,6 +140,13 @@ def reader_service(url: str, key: str) -> Service:
     variable = f"{_prefix(_READER)}_TIMEOUT"
     timeout = _number(variable, os.environ.get(variable, ""), 120.0)
     return Service(name=_READER, url=url, key=key, timeout=timeout)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return urlsplit(url).scheme in ("http", "https") and urlsplit(url).port != 0
+    except ValueError:  # a port beyond 65535, or brackets that hold no address
+        return False
 
 
 def _first_set(variables: Mapping[str, str], names: Iterable[str]) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import httpx2
@@ -61,11 +62,12 @@ class Gcra:
 
 
 class ServiceLimiter:
-    """Limits the requests to one service, first come, first served."""
+    """Limits the requests to one service, first come, first served, in all event loops and threads together."""
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
         self.in_flight = 0
+        self._lock = Lock()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._requests = Gcra(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
         self._tokens = Gcra(rate.tokens_per_minute, burst=rate.burst)
@@ -84,18 +86,20 @@ class ServiceLimiter:
             self._release()
 
     async def _wait(self, tokens: int) -> None:
-        now = time.monotonic()
-        wait = max(self._requests.reserve(1, now), self._tokens.reserve(tokens, now))
+        with self._lock:
+            now = time.monotonic()
+            wait = max(self._requests.reserve(1, now), self._tokens.reserve(tokens, now))
         while wait > 0 or (wait := self._paused_until - time.monotonic()) > 0:
             await asyncio.sleep(wait)
             wait = 0.0
 
     async def _acquire(self) -> None:
-        if self.in_flight < self.rate.in_flight:
-            self.in_flight += 1
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        with self._lock:
+            if self.in_flight < self.rate.in_flight:
+                self.in_flight += 1
+                return
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
@@ -104,16 +108,23 @@ class ServiceLimiter:
             raise
 
     def _release(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self.in_flight -= 1
+        with self._lock:
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if not turn.done() and not turn.get_loop().is_closed():
+                    turn.get_loop().call_soon_threadsafe(self._assign, turn)
+                    return
+            self.in_flight -= 1
+
+    def _assign(self, turn: asyncio.Future[None]) -> None:
+        if turn.done():  # cancelled since
+            self._release()
+        else:
+            turn.set_result(None)
 
 
 class Limiter:
-    """One :class:`ServiceLimiter` per service, for the whole process."""
+    """One :class:`ServiceLimiter` per service."""
 
     def __init__(self, rates: Mapping[str, Rate] | None = None) -> None:
         self.rates = dict(rates or {})
@@ -164,7 +175,7 @@ class HttpAnswer:
 
 
 class Transport:
-    """Sends requests; an async context manager, which may be entered several times concurrently.
+    """Sends requests; an async context manager, which may be entered several times, and in several event loops.
 
     ``offline`` refuses requests beyond the loopback interface; ``patience`` is the factor of waits without Retry-After.
     """
@@ -180,19 +191,22 @@ class Transport:
     ) -> None:
         self.limiter, self.secrets, self.offline = limiter or Limiter(), secrets or Secrets.from_environment(), offline
         self.secrets.redact_logs()
-        self._inner, self._users, self._wait_factor = inner, 0, patience
-        self._client: httpx2.AsyncClient | None = None
+        self._inner, self._wait_factor = inner, patience
+        self._users: Counter[asyncio.AbstractEventLoop] = Counter()
+        self._clients: dict[asyncio.AbstractEventLoop, httpx2.AsyncClient] = {}  # connections belong to a loop
         self._rng = random.Random()  # jitter of retries
 
     async def __aenter__(self) -> Transport:
-        self._users += 1
+        self._users[asyncio.get_running_loop()] += 1
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        self._users -= 1
-        if not self._users and self._client:
-            client, self._client = self._client, None
-            await client.aclose()
+        loop = asyncio.get_running_loop()
+        self._users[loop] -= 1
+        if not self._users[loop]:
+            del self._users[loop]
+            if client := self._clients.pop(loop, None):
+                await client.aclose()
 
     async def send(
         self,
@@ -314,11 +328,12 @@ class Transport:
         return HttpAnswer(response.status_code, self.secrets.hide(body), dict(response.headers))
 
     def _open(self) -> httpx2.AsyncClient:
-        if not self._users:
+        loop = asyncio.get_running_loop()
+        if loop not in self._users:
             raise UsageError("the transport is not open", hint="async with transport: …")
-        if self._client is None:
+        if loop not in self._clients:
             known = not self.offline  # variables of the environment
-            self._client = httpx2.AsyncClient(
+            self._clients[loop] = httpx2.AsyncClient(
                 timeout=None,
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=256, keepalive_expiry=_KEPT_OPEN),
                 transport=self._inner,
@@ -326,7 +341,7 @@ class Transport:
                 trust_env=known,
                 verify=trusted(from_environment=known),
             )
-        return self._client
+        return self._clients[loop]
 
 
 @lru_cache(maxsize=256)

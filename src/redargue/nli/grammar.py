@@ -317,7 +317,10 @@ def verb_like(word: str) -> bool:
 # Replaces a pronoun at the beginning of a claim with the subject of the previous claim, if it can mean nothing else.
 
 _OPENING_PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their)\b(?!')\s+(?=(\w+))")
-_EXPLETIVE = re.compile(r"It (?:is|was|has been|seems|appears|rained|snowed)\b.*?\b(?:that|to|when|who|likely)\b")
+_EXPLETIVE = re.compile(
+    r"It (?:(?:is|was|has been|seems|appears)\b.*?\b(?:that|to|who|likely|whether|if|when|where|why|how|what|raining"
+    r"|snowing)|took|takes|rained|snowed)\b"
+)
 _NAME = r"[A-Z][\w’'.&-]*(?:\s+(?:(?:of|the|de|la|von|van|der|du)\s+)*[A-Z0-9][\w’'.&-]*)*"
 _SUBJECT = re.compile(
     rf"(?:((?:The\s+)?{_NAME})(?:\s*\([^)]*\)|,[^,]{{1,80}},)?\s+(?=([a-z]+ed|is|was|has|had|are|were|have|can|will|did)\b)"
@@ -347,6 +350,10 @@ def subject_of(statement: str) -> tuple[str, str] | None:
     return match[at], match[at + 1]
 
 
+def _is_name(subject: str) -> bool:
+    return not subject.startswith("The ") and re.fullmatch(_NAME, subject) is not None
+
+
 def resolve_pronoun(claim: str, subject: tuple[str, str] | None) -> str:
     """The claim with its first pronoun replaced by the previous claim's subject, if they agree in number."""
     pronoun = _OPENING_PRONOUN.match(claim)
@@ -355,6 +362,8 @@ def resolve_pronoun(claim: str, subject: tuple[str, str] | None) -> str:
     name, verb = subject
     plural = pronoun[1] in ("They", "Their")
     if verb in (_SINGULAR if plural else _PLURAL):
+        return claim
+    if pronoun[1] in ("He", "She", "His", "Her") and not _is_name(name):
         return claim
     possessive = pronoun[1] in ("His", "Her", "Its", "Their")
     ending = ("'" if name.endswith("s") and plural else "'s") if possessive else ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -220,10 +221,11 @@ _SIGNS = {
     for lead in leads.split("|")
 }
 _LEAD = "|".join(re.escape(lead) for lead in sorted(_SIGNS, key=len, reverse=True))
+_NOT_AFTER_YEAR = r"(?:(?<!\bin (?:19|20)\d\d)|(?= \w+ (?:19|20)\d\d\b))"  # "from 4 in 2023 to 5 in 2024"
 _MEASURE = re.compile(
     rf"(?P<symbol>{_SYMBOL})?(?P<minus>(?<![\w\d])[-−])?(?<![\w.,])(?P<number>{_NUMBER})"
     rf"(?P<half> and a half)?(?P<scale>{_SCALE})?"
-    rf"(?:(?P<join>\s?[-–]\s?| to | and | or )(?(symbol)(?:{_SYMBOL})?)(?P<second>{_NUMBER})"
+    rf"(?:{_NOT_AFTER_YEAR}(?P<join>\s?[-–]\s?| to | and | or )(?(symbol)(?:{_SYMBOL})?)(?P<second>{_NUMBER})"
     rf"(?P<second_scale>{_SCALE})?)?"
     rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![\w²³]))?"
     r"(?P<plus>\+(?!\w)| or (?i:more|longer|older|over|above|higher)\b| or (?i:less|fewer|under|younger|below)\b)?",
@@ -275,8 +277,9 @@ _SHARES = {
 }  # fmt: skip
 _SHARE = re.compile(
     rf"(?:(?P<lead>\b(?i:{_LEAD})) )?(?:(?<!and a )\b(?P<name>(?i:{'|'.join(sorted(_SHARES, key=len, reverse=True))}))"
-    r"|\b(?P<over>\d{1,2})[ -](?P<under>3rds|4ths|5ths|6ths|7ths|8ths|9ths|10ths)|\b(?P<one>\d+) (?:in"
-    r"|out of) (?P<of>\d+)(?! \d{3}\b))(?![\w-])"
+    r"|\b(?P<over>\d{1,2})[ -](?P<under>3rds|4ths|5ths|6ths|7ths|8ths|9ths|10ths)"
+    r"|(?<![\d.,€$£¥])(?<!\d )(?P<one>\d+) (?:out of|in(?! (?:19|20)\d\d\b)|(?<=\b1 )in) (?P<of>\d+)"
+    r"(?! \d{3}\b))(?![\w-])"
     r"(?! (?:an|a) (?:hour|million|billion|dozen|mile|century|year)| past| final|-?\d)",
 )
 _MULTIPLE = re.compile(
@@ -390,9 +393,12 @@ _NOT_BEFORE_ONE = word_set("no any every each another this that which the some o
 _NOT_AFTER_ONE = word_set("s of else another and to is was are were has had can may will would who that which by as")
 
 
+_WRAP = re.compile(r"(?<!\n)(?:(?<!\d)\n|\n(?!\d))(?!\n)")  # a line that ends within a sentence
+
+
 @lru_cache(maxsize=1024)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    source, spans = _with_digits(text)
+    source, spans = _with_digits(_WRAP.sub(" ", text))
     parsed: list[Quantity] = []
     taken = bytearray(len(source))
     for begin, stop, values in _found(source):
@@ -400,7 +406,8 @@ def quantities(text: str) -> tuple[Quantity, ...]:
             continue
         taken[begin:stop] = b"\1" * (stop - begin)
         start, end = spans[begin][0], spans[stop - 1][1]
-        parsed += (value._replace(text=text[start:end].strip(), start=start, end=end) for value in values)
+        written = _WRAP.sub(" ", text[start:end]).strip()
+        parsed += (value._replace(text=written, start=start, end=end) for value in values)
     return tuple(_summed(sorted(parsed, key=lambda quantity: quantity.start), text))
 
 
@@ -540,7 +547,7 @@ def _measures(text: str) -> Iterator[_Found]:
         return
     for match in _MEASURE.finditer(text):
         start = match.start()
-        if re.search(r"[^\W\d_]-?$", text[max(0, start - 3) : start]):
+        if re.search(r"[^\W\d_]-?\Z", text[max(0, start - 3) : start]):
             continue  # part of a name: A4, COVID-19
         if re.match(r"(?:st|nd|rd|th)s?\b", text[match.end("number") :]):
             continue  # an ordinal
@@ -647,27 +654,45 @@ def _ordinal(match: re.Match[str]) -> list[Quantity]:
 
 _CONVERTED = word_set("time length area volume mass power energy data speed voltage")
 _MOST_PARSED = 2000  # characters of evidence
+_LEAST_WRITTEN, _MOST_WRITTEN = 0.01, 10_000.0  # in another unit: years are not written as minutes
 _WORDS_BEFORE = re.compile(r"\A(?:[^\W\d_]+ )*(?=\d)", re.UNICODE)
 
 
 def in_units_of(evidence: str, claim: str) -> str:
-    """The claim, with its measures in the units of the evidence.
+    """The claim, with its measures in the units of the evidence, and its numbers in its words or digits.
 
-    A measure whose value the evidence gives is written as there. Any other is converted if all measures of its
-    dimension in the evidence have the same unit.
+    A value that the evidence gives is written as there. Any other measure is converted if all measures of its dimension
+    in the evidence have the same unit.
     """
-    stated = [quantity for quantity in quantities(claim) if base_units(quantity.unit)]
+    stated = _rewritable(claim)
     if not stated:
         return claim
-    given = [quantity for quantity in quantities(evidence[:_MOST_PARSED]) if base_units(quantity.unit)]
+    given = _rewritable(evidence[:_MOST_PARSED])
     for quantity in reversed(stated):
         same = [other for other in given if other.dimension == quantity.dimension]
         if text := _as_written(quantity, same):
+            if quantity.start:
+                text = text[0].lower() + text[1:]  # "At least", where a sentence began
             claim = claim[: quantity.start] + text + claim[quantity.end :]
     return claim
 
 
+def _rewritable(text: str) -> list[Quantity]:
+    """The numbers and measures that have words of their own: "4 and 9" are two values of one span."""
+    found = quantities(text)
+    spans = Counter((quantity.start, quantity.end) for quantity in found)
+    return [
+        quantity
+        for quantity in found
+        if spans[quantity.start, quantity.end] == 1
+        and (quantity.dimension in ("count", "ratio", "clock") or base_units(quantity.unit))
+    ]
+
+
 def _as_written(quantity: Quantity, given: Sequence[Quantity]) -> str | None:
+    exact = [other.text for other in given if other[:4] == quantity[:4] and other.approximate == quantity.approximate]
+    if exact:
+        return None if quantity.text in exact else exact[0].removesuffix(".")
     if any(other.unit == quantity.unit for other in given):
         return None
     if equal := next((other for other in given if _equal(quantity, other)), None):
@@ -691,6 +716,10 @@ def _converted(quantity: Quantity, unit: str) -> str | None:
     bounds = {bound for bound in (quantity.low, quantity.high) if 0 < bound < math.inf}
     if lead is None or len(bounds) != 1:
         return None
-    value = round(bounds.pop() / base_units(unit), 2)
+    value = bounds.pop() / base_units(unit)
+    plain = float(f"{value:.3g}")  # of "below 140", whose bound is a little less
+    value = plain if math.isclose(plain, value, rel_tol=2e-4) else round(value, 2)
+    if not _LEAST_WRITTEN <= value < _MOST_WRITTEN:
+        return None
     singular = unit.removesuffix("s") if len(unit) > 3 else unit
     return f"{lead.group()}{value:g} {singular if value == 1 or len(unit) < 4 else singular + 's'}"

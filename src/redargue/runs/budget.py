@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import tomllib
 from collections import Counter
@@ -69,8 +70,8 @@ class Budget:
     ) -> None:
         self.calls, self.tokens, self.usd, self.searches = calls, tokens, usd, searches
         for name, limit in self.limits.items():
-            if limit <= 0:
-                what = f"a budget of {limit} {name} allows nothing"
+            if not 0 < limit < math.inf:
+                what = f"a budget of {limit} {name} allows nothing, or limits nothing"
                 raise UsageError(what, hint="give a positive number")
         self.spent = Cost()
         self.held = Cost()
@@ -383,7 +384,7 @@ class UsageCounter:
     def call(self, event: CallFinished | CallFailed) -> None:
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
             self._counts[name] += getattr(event, name)
-        self._usd += event.usd
+        self._usd += event.usd + event.unknown_usd
         if event.charge == "search":
             self._tables["by_tool"][event.task] += event.requests
             return
@@ -396,7 +397,7 @@ class UsageCounter:
 
     def search(self, event: EvidenceFound | EvidenceMissing) -> None:
         self._tables["by_tool"][event.tool] += event.requests
-        self._usd += event.usd
+        self._usd += event.usd + event.unknown_usd
 
     def usage(self) -> Usage:
         """The totals; tables in alphabetical order, so that equal runs have equal JSON."""

@@ -247,8 +247,11 @@ class Segmenter:
         return self.sentences[-1].end if self.sentences else 0
 
     def _decoded(self, chunk: str | bytes) -> str:
-        if not isinstance(chunk, str):
+        if isinstance(chunk, bytes | bytearray):
             return self._decode.decode(chunk)
+        if not isinstance(chunk, str):
+            hint = "pass text or bytes; of a chunk without text, an empty string"
+            raise UsageError(f"a chunk of the text is neither text nor bytes: {chunk!r:.60}", hint=hint)
         text, self._half = self._half + chunk, ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
@@ -324,7 +327,7 @@ async def check_stream(
             raise UsageError("a Grounder has its options", hint="give them to Grounder(…) instead")
         opened: Grounder | nullcontext[Grounder] = nullcontext(contexts)
     else:
-        opened = Grounder(contexts, spec=spec, **options)
+        opened = await asyncio.to_thread(Grounder, contexts, spec=spec, **options)  # it encodes the documents
     with opened as grounder:
         queue: asyncio.Queue[_Check | None] = asyncio.Queue(CONCURRENCY)
         started: set[_Check] = set()  # the checks not yet awaited, and one that waits for a place in the queue

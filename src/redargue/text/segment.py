@@ -179,7 +179,10 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
     if not isinstance(text, str):
         raise UsageError(f"the text is neither a string nor a Text: {text!r:.60}")
     if kind not in KINDS:
-        raise UsageError(f"{kind!r} is not a kind of text", where="kind", hint=did_you_mean(kind, KINDS))
+        raise UsageError(f"{kind!r} is not a kind of text", where="kind", hint=did_you_mean(str(kind), KINDS))
+    if not isinstance(context, str):
+        hint = "give the question or the conversation so far as one text; an empty one for none"
+        raise UsageError(f"the context is not a string: {context!r:.60}", where="context", hint=hint)
     try:
         return Text(text=text.replace(PAGE_BREAK, "\n"), kind=kind, context=context)  # of a PDF
     except ValidationError as error:

@@ -242,6 +242,8 @@ def _recorded(folder: Path, text: Text) -> _Known | None:
         openings = openings_of(record)
     except FileNotFoundError:
         return None
+    except NotADirectoryError:
+        raise RecordError(f"{str(folder)!r} is not a folder", hint="choose another folder") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise RecordError(f"{str(folder)!r} contains a run, but not of a text", hint="choose another folder") from None
     if recorded_text != text:
@@ -383,7 +385,7 @@ _FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IG
 
 def documents_of(contexts: str | Passage | Iterable[str | Passage]) -> list[Passage]:
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
-    if not isinstance(contexts, Iterable):
+    if not isinstance(contexts, Iterable) or isinstance(contexts, Mapping | bytes | bytearray):
         hint = "give a list of documents: contexts=['the text of a document']; [] for none"
         raise UsageError(f"{contexts!r:.60} is not a list of documents", where="contexts", hint=hint)
     given = [contexts] if isinstance(contexts, str | Passage) else contexts

@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
+from threading import Lock
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -157,6 +158,7 @@ class FixedPassages:
         about = about or (_BY_BOTH if encoder else _BY_WORDS)
         self.name, self.about, self.encoder, self.whole = name, about, encoder, whole
         self._passages = [tuple(of_claim) for of_claim in passages]
+        self._tools: dict[int, FixedPassagesTool] = {}  # of the same passages, by their identity
         digest = hashlib.sha256(f"{whole} {encoder.name if encoder else ''}".encode())
         for of_claim in self._passages:
             for passage in of_claim:
@@ -165,7 +167,8 @@ class FixedPassages:
         self.revision = digest.hexdigest()[:16]
 
     def for_claim(self, item: int) -> FixedPassagesTool:
-        return FixedPassagesTool(self, self._passages[item], whole=self.whole)
+        passages = self._passages[item]
+        return self._tools.setdefault(id(passages), FixedPassagesTool(self, passages, whole=self.whole))
 
     def for_all(self, claims: Sequence[str] = ()) -> FixedPassagesTool:
         """A tool for all claims: their passages are searched; if ``whole``, those of the queried claim are returned.
@@ -198,9 +201,15 @@ class FixedPassagesTool:
     ) -> None:
         self.name, self.revision, self.about = source.name, source.revision, source.about
         self.whole, self._encoder, self._passages, self._by_claim = whole, source.encoder, passages, by_claim or {}
+        self._cutting = Lock()
+
+    @property
+    def _pieces(self) -> list[_Piece]:
+        with self._cutting:  # of many documents it takes seconds, which concurrent searches share
+            return self._cut
 
     @cached_property
-    def _pieces(self) -> list[_Piece]:
+    def _cut(self) -> list[_Piece]:
         """Short passages whole, longer ones in chunks; without those whose text another one contains.
 
         The same text under two titles is two pieces.
