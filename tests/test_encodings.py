@@ -91,3 +91,5 @@ def test_the_note_is_on_standard_error(tmp_path: Path, capfd: pytest.CaptureFixt
     assert "note: " in err
     assert "read as Windows-1252 (Latin-1)" in err
     assert '"item": 1, "id": ""' in out
+    assert run(["corpus", "sync", str(tmp_path), "--store", str(tmp_path.with_suffix(".db"))]) == 0
+    assert capfd.readouterr().err.count("read as Windows-1252") == 1  # the file is read twice

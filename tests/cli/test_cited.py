@@ -121,6 +121,7 @@ def test_each_claim_is_checked_against_the_page_that_it_cites(
         "dead link",
     ):
         assert words in out
+    assert "every search failed" not in out  # nothing was searched for a dead link
     known = json.loads((folder / "citations.json").read_text())
     for damaged in ({**known, "links": known["links"][1:]}, {**known, "pages": known["pages"][1:]}, {}):
         (folder / "citations.json").write_text(json.dumps(damaged))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,34 @@ def test_an_answer_is_grounded_in_its_documents_as_json_with_offsets(
     assert found["claims"][0]["verdict"]["meaning"] == "supported"
     assert [ANSWER[each["start"] : each["end"]] for each in found["unchecked"]] == ["I love it!"]
     assert err == ""
+
+
+def test_the_report_counts_the_sentences_without_a_claim_as_it_begins_with_them(
+    answer: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = [*GROUND[:-1], "--answer", f"{ANSWER}\nNo installation fee!", "--context", DOCUMENT, "--no-record"]
+    assert run(given) == 0
+    out, err = capfd.readouterr()
+    assert "2 sentences without one" in err
+    assert "Not checked (1)" in out
+    assert "2 sentences without a claim" in out
+
+
+def test_what_is_attached_to_an_e_mail_is_named_and_not_checked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    letter = EmailMessage()
+    letter["Subject"] = "A release"
+    letter.set_content("The bridge at Orvell was opened in 1889.")
+    letter.add_attachment("It was opened in 1950.", filename="release.txt")
+    letter.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="logo.png")
+    (tmp_path / "letter.eml").write_bytes(letter.as_bytes())
+    assert run([*GROUND, "--answer", str(tmp_path / "letter.eml"), "--context", DOCUMENT, "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert len(json.loads(out)["claims"]) == 1
+    lines = err.splitlines()
+    assert [line.rpartition("#")[2] for line in lines] == ["1-release.txt", "2-logo.png"]
+    assert all("attached to the e-mail" in line for line in lines)
 
 
 @pytest.mark.slow

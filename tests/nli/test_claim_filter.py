@@ -27,6 +27,9 @@ LINES = Path(__file__).with_name("claim_lines.txt")
         ("Smith [3] showed that bees are insects.", "Smith showed that bees are insects."),
         ("“The share of women rose to 45%.”", "“The share of women rose to 45%.”"),
         ("The *bridge* was opened in _1889_.", "The bridge was opened in 1889."),
+        ("The port emits 9 tonnes of CO<sub>2</sub>.", "The port emits 9 tonnes of CO2."),
+        ("The quay measures 12,000 m<sup>2</sup>.", "The quay measures 12,000 m²."),
+        ("The <b>bridge</b>, was<br>opened in 1889<sup>a</sup>.", "The bridge, was opened in 1889a."),
         ("Let's be clear: wages have risen for 18 months.", "Wages have risen for 18 months."),
         ("I think that the Moon orbits the Earth.", "The Moon orbits the Earth."),
         ("It is important to note that bees sting people.", "Bees sting people."),
@@ -109,12 +112,27 @@ ITEMS = """\
 **Router:** included
 Installation: always free of charge.
 - Support line: every day, 7 am to 8 pm
+Fine: £40k
+Height: 40m
+Debt: $3b
+Time: 9.58s
+Key figures: 12 paintings;
+Staff: 612;
+- 700 new jobs;
+It is safe for children.
+It is not toxic.
+Dogs are welcome.
+It costs nothing.
+Nobody is safe.
 No installation fee!
 Always free of charge!
 Thanks for asking about the router, which is included in the Basic plan!"""
 CHAT = """\
 Note: see below.
 No problem!
+You're very welcome!
+It was a pleasure.
+That makes sense.
 Kind regards, Ann
 You can find more details below.
 You can also try the following steps.
@@ -298,6 +316,10 @@ def test_the_linear_model_was_fitted_to_the_bundled_embedder() -> None:
         (["Marie Curie was a physicist.", "It is said that she smiled."], "It is said that she smiled."),
         (["In 1911 a prize was given.", "It was the second."], "It was the second."),
         (["Marie Curie was a physicist.", "I love physics.", "She was born in Warsaw."], "She was born in Warsaw."),
+        (["The new quay was opened by the mayor.", "She was elected in 2021."], "She was elected in 2021."),
+        (["The museum was rebuilt.", "His father had led it."], "His father had led it."),
+        (["Marie Curie was a physicist.", "It is unclear how much she earned."], "It is unclear how much she earned."),
+        (["Marie Curie was elected.", "It took three ballots."], "It took three ballots."),
     ],
 )
 def test_a_pronoun_is_replaced_only_where_one_subject_can_be_meant(sentences: list[str], last: str) -> None:

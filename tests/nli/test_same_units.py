@@ -1,10 +1,10 @@
-"""A claim's measures in the units of the evidence, as the cross-encoder reads them."""
+"""A claim's numbers, dates and measures in the terms of the evidence, as the models read them."""
 
 from __future__ import annotations
 
 import pytest
 
-from redargue.nli.quantities import in_units_of
+from redargue.nli.alignment import in_terms_of
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from redargue.nli.quantities import in_units_of
     ],
 )
 def test_measures_in_other_units_are_read_in_those_of_the_evidence(evidence: str, claim: str, read: str) -> None:
-    assert in_units_of(evidence, claim) == read
+    assert in_terms_of(evidence, claim) == read
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,27 @@ def test_measures_in_other_units_are_read_in_those_of_the_evidence(evidence: str
         ("At least one false alarm.", "One had at least 1 false alarm.", "One had at least one false alarm."),
         ("It opens at 9 am.", "It opens at 9:00.", "It opens at 9 am."),
         ("A quarter failed.", "One in four failed.", "A quarter failed."),
+        ("It landed on 20 July 1969.", "It landed on 1969-07-20.", "It landed on 20 July 1969."),
+        ("The pill is taken twice a day.", "The pill is taken every 12 hours.", "The pill is taken twice a day."),
     ],
 )
-def test_equal_numbers_are_read_in_the_words_or_digits_of_the_evidence(evidence: str, claim: str, read: str) -> None:
-    assert in_units_of(evidence, claim) == read
+def test_equal_values_are_read_in_the_words_or_digits_of_the_evidence(evidence: str, claim: str, read: str) -> None:
+    assert in_terms_of(evidence, claim) == read
+
+
+@pytest.mark.parametrize(
+    ("evidence", "claim", "read"),
+    [
+        ("Exactly 48 people died.", "More than 45 people died.", "48 people died."),
+        ("The pump weighs 14.5 kg.", "The pump weighs about 15 kg.", "The pump weighs 14.5 kg."),
+        ("It was built in 1452.", "It was built around 1450.", "It was built in 1452."),
+        ("Employees get 25 days off.", "Employees get more than 20 days off.", "Employees get 25 days off."),
+    ],
+)
+def test_a_bound_or_a_round_number_is_read_as_the_only_value_that_implies_it(
+    evidence: str, claim: str, read: str
+) -> None:
+    assert in_terms_of(evidence, claim) == read
 
 
 @pytest.mark.parametrize(
@@ -50,7 +67,14 @@ def test_equal_numbers_are_read_in_the_words_or_digits_of_the_evidence(evidence:
         ("It opened in May.", "It opened on 12 May 2019."),
         ("About 27 came.", "Twenty-seven came."),
         ("1,005 came.", "1000 came."),
+        ("48 were hurt, and 50 died.", "More than 45 were hit."),  # which one is meant is not known
+        # of what limits a statement, a narrower value does not imply a wider one
+        ("Children of 6 travel free.", "Children under 10 travel free."),
+        ("It is free for children of 6.", "It is free for children under 10."),
+        ("A bonus goes to staff with 9 years.", "A bonus goes to staff with over 5 years."),
+        ("No bag of 20 kg is taken.", "No bag weighs more than 15 kg."),
+        ("It runs for 8 hours.", "It runs for up to 10 hours."),
     ],
 )
 def test_other_claims_are_read_as_they_are(evidence: str, claim: str) -> None:
-    assert in_units_of(evidence, claim) == claim
+    assert in_terms_of(evidence, claim) == claim

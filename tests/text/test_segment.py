@@ -82,6 +82,13 @@ def test_a_sentence_begins_with_a_number_or_after_that_of_a_footnote(sentences: 
     assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
 
 
+@pytest.mark.parametrize("mark", ["", "[1]", "【1†source】"])
+def test_a_sentence_begins_without_a_space_after_a_figure(mark: str) -> None:
+    first = f"It opened in December 2004.{mark}"
+    assert [each.text for each in sentences_of(f"{first}The bridge is long.")] == [first, "The bridge is long."]
+    assert len(sentences_of("Use version 3.10.Final now, and Windows 11.")) == 1
+
+
 def test_a_short_line_without_a_verb_is_not_read_with_the_sentence_below() -> None:
     whole = "ABSTRACT\nWe studied\n40 mice. It lies in the\nRiver Olm.\nRiver Olm\nand River Ver\nJoin us"
     found = [each.text for each in sentences_of(whole)]

@@ -313,7 +313,7 @@ def run(arguments: list[str]) -> int:
     """Runs one command and returns its exit code; prints errors to stderr."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", NotUtf8)
+            warnings.simplefilter("default", NotUtf8)  # once for each file, however often it is read
             warnings.showwarning = _note
             _refuse_empty(arguments)
             _command().main(arguments, prog_name="redargue")

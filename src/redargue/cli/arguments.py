@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, cast
 
+import typer
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
@@ -20,6 +21,7 @@ from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_row
 from redargue.inputs.claims import read_rows as read_table
 from redargue.inputs.rows import row_of_line, unpacked_suffix
 from redargue.registry import did_you_mean
+from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import find_files, read_file
 from redargue.sanitize import NotText, counted, decode, page_text, printable, saved_as
 from redargue.spec import RunSpec
@@ -242,13 +244,15 @@ def _content(argument: str, where: str = "") -> str:
         names = ", ".join(str(file) for file in islice(find_files(path), 5))
         hint = f"name one of its files: {names}" if names else "it contains no files"
         raise UsageError(f"{argument!r} is a folder", where=where, hint=hint)
-    documents = []
+    documents: list[Document] = []
     for document in read_file(path, whole=True):
+        if documents and path.suffix.lower() == ".eml":  # the message itself is the text
+            attached = document.where if isinstance(document, UnreadableFile) else document.id
+            typer.echo(f"not read, because it is attached to the e-mail: {printable(attached, lines=False)}", err=True)
+            continue
         if isinstance(document, UnreadableFile):
             raise UsageError(document.what, where=document.where, hint=document.hint)
         documents.append(document)
-        if path.suffix.lower() == ".eml":  # the message itself, without its attachments
-            break
     if len(documents) != 1:
         what = f"{argument!r} contains {counted(len(documents), 'document')}; a text is one"
         raise UsageError(what, where=where)

@@ -165,9 +165,8 @@ def print_report(report: Report, folder: Path | None) -> None:
         for row in rows:
             _row(console, row)
     console.rule(style="dim")
-    silent = sum(not each.why.may_state for each in report.unchecked)
-    if silent:
-        _print(console, Text(f"{counted(silent, 'sentence')} without a claim", style="dim"))
+    if report.unchecked:
+        _print(console, Text(f"{counted(len(report.unchecked), 'sentence')} without a claim", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
     _print(console, Text(phrases.outcome_text(report.outcome, verdicts), style="bold"))
     if report.unread_files:

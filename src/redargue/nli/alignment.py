@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import takewhile
+from itertools import groupby, takewhile
 from operator import eq
 
-from redargue.nli.grammar import FUNCTION_WORDS, NEGATORS, WORD, opposites, stem, verb_like
-from redargue.nli.quantities import Quantity, quantities, relation
+from redargue.nli.grammar import FUNCTION_WORDS, NEGATORS, WORD, finite_verbs, opposites, stem, verb_like, word_set
+from redargue.nli.quantities import UNIT_TOLERANCE, Quantity, base_units, quantities, relation
 
 _NEGATIVE_PREFIX = re.compile(r"^(?:un|in|im|ir|il|dis|non-?)(?=\w{3})")
 
@@ -221,3 +222,127 @@ def _context(text: Parsed, quantity: Quantity) -> frozenset[str]:
     left = [text.stems[place] for place in text.content if text.words[place].end() <= quantity.start]
     right = [text.stems[place] for place in text.content if text.words[place].start() >= quantity.end]
     return frozenset((*left[-3:], *right[:3]))
+
+
+# A claim in the terms of the evidence: the models compare words, not values. If the evidence says "two years", "24
+# months" becomes "two years", and "12 months" becomes "1 year". Only their input changes; the claim is shown unchanged.
+
+
+_CONVERTED = word_set("time length area volume mass power energy data speed voltage")
+_MOST_PARSED = 2000  # characters of evidence
+_LEAST_WRITTEN, _MOST_WRITTEN = 0.01, 10_000.0  # in another unit: years are not written as minutes
+_WORDS_BEFORE = re.compile(r"\A(?:[^\W\d_]+ )*(?=\d)")
+
+
+def in_terms_of(evidence: str, claim: str) -> str:
+    """The claim, with its numbers, dates and measures as the evidence writes them.
+
+    A value that the evidence gives is written as there, and so is the only one that implies "about 15", "more than 400"
+    or "the 1450s". Any other measure is converted if all measures of its dimension in the evidence have the same unit.
+    """
+    stated = _written(claim)
+    given = _written(evidence[:_MOST_PARSED]) if stated else []
+    for values in reversed(stated):
+        if text := _as_written(values, given) or _implying(values, given, claim):
+            start, end = values[0].start, values[0].end
+            if start:
+                text = text[0].lower() + text[1:]  # "At least", where a sentence began
+            claim = claim[:start] + text + claim[end:]
+    return claim
+
+
+_Written = tuple[Quantity, ...]  # the values of one span: of "4 and 9", or of a date
+_REWRITTEN = word_set("count ordinal clock year month day interval")
+
+
+def _written(text: str) -> list[_Written]:
+    spans = (tuple(values) for _, values in groupby(parsed(text).quantities, key=lambda quantity: quantity.start))
+    return [values for values in spans if all(value.dimension in _REWRITTEN or _is_measure(value) for value in values)]
+
+
+def _is_measure(quantity: Quantity) -> bool:
+    return quantity.dimension == "ratio" or bool(base_units(quantity.unit))
+
+
+def _as_written(values: _Written, given: Sequence[_Written]) -> str | None:
+    if exact := [others[0].text for others in given if _key(others) == _key(values)]:
+        return None if values[0].text in exact else exact[0].removesuffix(".")
+    if len(values) > 1:
+        return None
+    quantity = values[0]
+    same = [others[0] for others in given if len(others) == 1 and others[0].dimension == quantity.dimension]
+    measures = [other for other in same if _is_measure(other)]
+    if not _is_measure(quantity) or any(other.unit == quantity.unit for other in measures):
+        return None
+    if equal := next((other for other in measures if _equal(quantity, other)), None):
+        return equal.text
+    units = {other.unit for other in measures}
+    return _converted(quantity, units.pop()) if len(units) == 1 and quantity.dimension in _CONVERTED else None
+
+
+_DOWNWARD = re.compile(  # where a narrower value does not imply a wider one
+    r"\b(?:if|unless|when|must|may|can|could|should|shall|will|would|need\w*|requir\w+|allow\w*|permit\w*|entitle\w*|only"
+    rf"|every|each|all|any|who|{'|'.join(sorted(NEGATORS))})\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_UP_TO = re.compile(r"(?:up to|within|(?:a )?maximum|not exceeding)\b|.*(?:\+|\bor \w+)\Z", re.IGNORECASE)
+
+
+def _implying(values: _Written, given: Sequence[_Written], claim: str) -> str | None:
+    """The only value of the evidence that lies within one that the claim bounds or rounds.
+
+    Not of a number that limits whom the claim is about: "children under 10" says more than "children of 6".
+    """
+    quantity = values[0]
+    bounded = quantity.low != quantity.high or quantity.approximate
+    if len(values) > 1 or not bounded or _UP_TO.match(quantity.text):
+        return None
+    if _DOWNWARD.search(claim[: quantity.start] + claim[quantity.end :]) or not _is_said_of_subject(quantity, claim):
+        return None
+    exact = (others[0] for others in given if len(others) == 1 and others[0].low == others[0].high)
+    within = [other for other in exact if other.approximate <= quantity.approximate and _is_answer_to(quantity, other)]
+    if len({other.low for other in within}) != 1:
+        return None
+    return f"in {within[0].text}" if quantity.dimension == "year" and quantity.approximate else within[0].text
+
+
+def _is_answer_to(quantity: Quantity, other: Quantity) -> bool:
+    return relation(quantity, other) == "equal" and same_things(quantity, other)
+
+
+def _is_said_of_subject(quantity: Quantity, claim: str) -> bool:
+    """Whether a value is a part of what the claim says of its subject, or counts the subject itself."""
+    before = claim[: quantity.start].split()
+    if not before:
+        return bool(quantity.nouns)
+    last = before[-1].lower()
+    limits = last == "with" or not (last in FUNCTION_WORDS or verb_like(last) or last.endswith("ly"))
+    return not limits and any(end <= quantity.start for _, end in finite_verbs(claim))
+
+
+def _key(values: _Written) -> list[tuple[str, float, float, bool]]:
+    return sorted((value.dimension, value.low, value.high, value.approximate) for value in values)
+
+
+def _equal(one: Quantity, other: Quantity) -> bool:
+    """Whether two measures mean the same: "at least a week" and "at least seven days"."""
+    ends = ((one.low, other.low), (one.high, other.high))
+    bounded = one.low != one.high
+    if bounded and one.text.split()[0].casefold() != other.text.split()[0].casefold():
+        return False
+    return all(math.isclose(left, right, rel_tol=UNIT_TOLERANCE) for left, right in ends)
+
+
+def _converted(quantity: Quantity, unit: str) -> str | None:
+    """A single value in another unit, after its words in the text ("at least")."""
+    lead = _WORDS_BEFORE.match(quantity.text)
+    bounds = {bound for bound in (quantity.low, quantity.high) if 0 < bound < math.inf}
+    if lead is None or len(bounds) != 1:
+        return None
+    value = bounds.pop() / base_units(unit)
+    plain = float(f"{value:.3g}")  # of "below 140", whose bound is a little less
+    value = plain if math.isclose(plain, value, rel_tol=2e-4) else round(value, 2)
+    if not _LEAST_WRITTEN <= value < _MOST_WRITTEN:
+        return None
+    singular = unit.removesuffix("s") if len(unit) > 3 else unit
+    return f"{lead.group()}{value:g} {singular if value == 1 or len(unit) < 4 else singular + 's'}"

@@ -194,6 +194,9 @@ _COURTESY = re.compile(  # before a statement: "Thanks for your question, the fe
 _SELF = re.compile(  # a sentence about its text, its writer or its reader
     r"as an? (?:\w+ )?(?:ai|language model)\b|(?:here|below)(?:'s| is| are)\b|i hope\b|feel free\b|kindly\b"
     r"|if you (?:have any|need any|ask me)\b|note that this\b|(?:make|be) sure\b|(?:don't|do not)\b|good luck\b"
+    r"|you(?:'re| are) (?:very |most )?welcome\b|(?:it's|it is|it was|that's) (?:a|my) pleasure\b"
+    r"|(?:that|this|it) makes sense\b|(?:that|this)(?:'s| is) (?:all|it)\W*\Z"
+    r"|you can (?:always )?ask (?:me|us)\b"
     r"|never (?!before\b|once\b|in\b|since\b|more\b)(?-i:[a-z]+)(?<!s)(?<!ed)\b|thanks\b(?! to\b)|thank you\b"
     r"|(?:let(?:'s| me| us)|please|imagine)\b(?! (?-i:[A-Z]))",  # Imagine Dragons is a band
     re.IGNORECASE,
@@ -282,8 +285,9 @@ def _is_fragment(part: _Candidate, odds: float) -> bool:
     figure = gives_a_figure(_ADDRESS.sub("", part.text))
     if part.finite:
         short = len(part.text.split()) <= _SHORT and not re.match(r"(?:i|we)\b", part.text, re.IGNORECASE)
-        item = (short and _states_shortly(part.text)) or (figure and _LABELLED.match(part.text) is not None)
-        return item and not part.label
+        if re.match(r"you\b", part.text, re.IGNORECASE):  # "You can find more below."
+            short = short and _states_shortly(part.text)
+        return (short or (figure and _LABELLED.match(part.text) is not None)) and not part.label
     if odds > CERTAIN or (figure and (odds > THRESHOLD or not is_order(part.text))):
         return True
     return not part.label and (_states_shortly(part.text) or _gives_a_value(part.text))
@@ -463,7 +467,8 @@ _ANNOUNCES = re.compile(  # a lead-in, without its colon
 )
 _ORDER = re.compile(r"\w+ (?:an?|the|this|these|your|it|them|all|each|some|to|in|on|with|up|out)\b", re.IGNORECASE)
 _CODE = re.compile(  # or algebra
-    r"(?:^|\W)[A-Za-z]\s*=|\d[a-z]\b|[{};\\]|\w\(\w*\)|(?:^|\s)--?\w|\w=\w|\w_\w|[/$]\w+/|\w\.(?:png|jpe?g|gif|svg|webp|pdf)\b"
+    r"(?:^|\W)[A-Za-z]\s*=|\d[nxyz]\b|[{}\\]|\A(?!\W*(?:\d|[A-ZÀ-Þ][\w ]{0,60}: ))[^\n]*;\s*\Z"  # not "Staff: 612;"
+    r"|\w\(\w*\)|(?:^|\s)--?\w|\w=\w|\w_\w|[/$]\w+/|\w\.(?:png|jpe?g|gif|svg|webp|pdf)\b"
 )
 _COUNTED = re.compile(  # figures that number or announce
     rf"\b(?:{_LIST_NOUNS}|chapter|fig\.|day|week|level|appendix|version|page|unit|round|top|no\.|document|case|lesson)"

@@ -55,6 +55,15 @@ _CELL = re.compile(r"(?<!\\)\|")
 _ASIDE = re.compile(r"\([^()]+\)")
 _ONE_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>")
 _EDGES = " \t\n*_"
+_SUPERSCRIPTS = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_NUMBER = re.compile(r"\s*(?=\S)[-+−–]?\d{0,4}[-+−–]?\s*")
+_RAISED = re.compile(r"<sup>([^<>]{1,20})</sup>", re.IGNORECASE)
+_WITHIN_WORDS = re.compile(r"</?(?:b|em|i|span|strong|su[bp]|wbr)\b", re.IGNORECASE)
+
+
+def superscript(text: str) -> str:
+    """A raised number in superscript characters, as 10<sup>6</sup> is not 106; any other text as it is."""
+    return text.strip().translate(_SUPERSCRIPTS) if _NUMBER.fullmatch(text) else text
 
 
 class _Part(NamedTuple):
@@ -81,15 +90,16 @@ def parts(piece: str) -> Iterator[_Part]:
 
     def tag(match: re.Match[str]) -> str:
         bare = _VALUE.sub("", match[0]).strip("</!->")
-        return hold(
+        space = hold(
             *(each["value"] for each in _ATTRIBUTE.finditer(match[0])), *([bare] if len(bare.split()) > _BARE else [])
         )
+        return "" if _WITHIN_WORDS.match(match[0]) else space
 
     label = bool(_LABEL_TAG.match(piece) or _UNDERLINE.search(piece))
     text = _UNDERLINE.sub("", _CALLOUT.sub("", _QUOTE.sub("", _FENCE.sub("", piece))))
     text = _REFERENCE.sub(lambda match: hold(match["title"]), text)
     text = _ASIDE_LINK.sub(lambda match: hold(match[1])[1:], _TARGET.sub(target, _IMAGE.sub(image, text)))
-    text = _LINKED.sub(r"\1", text)
+    text = _RAISED.sub(lambda raised: superscript(raised[1]), _LINKED.sub(r"\1", text))
     yield from _running(html.unescape(_TAG.sub(tag, text)), label)
     yield from (_Part(_plain(each.strip("\"'() ")), True) for each in held)
 
@@ -132,25 +142,33 @@ _DATELINE = re.compile(
     rf"|(?=[^–—-]{{4,}}){_CAPITALS}(?:, {_PLACE})?(?={_DASH}[A-ZÀ-Þ\"“]))"  # LONDON
     rf"{_DASH}(?=\S)"
 )
-_TELEPHONE = r"\+?\d[\d ()/.-]{7,40}+"
+_TELEPHONE = (  # 9 to 15 digits, as no hours, years or amounts have them
+    r"(?:(?:\+\d|\(?0\d)(?:[ ()/.-]{0,3}\d){7,13}|(?:\+?1[ .-])?\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4})(?!\d)"
+)
 _ADDRESS = r"[\w.+-]+@[\w-]+\.[\w.-]+|(?:https?://|www\.)\S+"
+_POSTAL = r"(?-i:\d{1,5}[A-Za-z]?,? (?=[A-ZÀ-Þ])|[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|[A-Z]{2} \d{5}\b)"
+_CALLED = rf"(?>{_ADDRESS}|{_TELEPHONE}|{_POSTAL}|[^\d\n])*+"  # no other figure
+_TIME = r"\d{1,2}(?:[:.]\d\d(?:\s?[ap]\.?m\b)?|\s?[ap]\.?m\b)"
 _LINE = re.compile(
-    r"(?:strictly )?(?:under )?embargo(?:ed)?(?:\s*:| until| till| for)?[^!?\n]{0,80}"
+    rf"(?:strictly )?(?:under )?embargo(?:ed)?(?:\s*:| until| till| for)?(?>{_DATE}|{_TIME}|20\d\d\b|[^!?\n\d]){{0,80}}"
     r"|(?:not )?for (?:immediate )?(?:release|publication|broadcast)(?: (?:on|before|until|at)?[^.!?\n]{0,60})?"
     r"|not for (?:release|publication|broadcast) (?:before|until) [^!?\n]{0,60}"
-    r"|(?:news|press|media) (?:release|information|statement|notice)(?:\W+[\w ,./-]{0,40})?"
+    r"|(?:news|press|media) (?:release|information|statement|notice)"
+    rf"(?:\W+(?:{_DATE}|[^\W\d]+|\d[\d/-]*+(?!\s*\w))){{0,9}}"
     r"|(?:(?:press|media|investor|editorial|public|corporate|general|sales)\s(?:and \w+ )?)?"
-    r"(?:contacts?|enquir(?:y|ies)|inquir(?:y|ies)|relations|office)\s*:[^\n]{0,120}"
+    r"(?:contacts?|enquir(?:y|ies)|inquir(?:y|ies)|relations|office)\s*:"
+    rf"{_CALLED}"
     r"|(?:press|media|investor|editorial)\scontacts?"
-    r"|for (?:further|more|additional|all) (?:information|details|enquiries|inquiries)\b[^\n]{0,120}"
-    r"|(?:tel(?:ephone)?|phone|fax|mobile|cell|e-?mail|web(?:site)?|twitter|linkedin)\.?\s*:[^\n]{0,120}"
-    rf"|(?:[\w.'’ -]{{1,60}}[,;:|]\s*){{0,3}}(?:{_TELEPHONE}|{_ADDRESS})"
+    rf"|for (?:further|more|additional|all) (?:information|details|enquiries|inquiries)\b{_CALLED}"
+    rf"|(?:tel(?:ephone)?|phone|fax|mobile|cell|e-?mail|web(?:site)?|twitter|linkedin)\.?\s*:{_CALLED}"
+    r"|(?:tel(?:ephone)?|phone|fax)\.?\s*:\s*\d[\d ()/-]{4,16}"  # of a local number
+    rf"|(?:(?:(?!\d)[\w.'’ -]){{1,60}}[,;:|]\s*){{0,3}}(?:{_TELEPHONE}|{_ADDRESS})"
     rf"(?:\s*[,;|/]?\s*(?:{_TELEPHONE}|{_ADDRESS})){{0,3}}"
     r"|notes? (?:to|for) (?:the )?editors?|editors?['’] notes?"
     r"|about (?:the |our )?(?-i:[A-ZÀ-Þ])[\w.'’&-]{0,40}(?: [\w.'’&-]{1,40}){0,4}|boilerplate"
     r"|(?:copyright )?© ?[^!?\n]{0,120}|copyright (?:19|20)\d\d[^!?\n]{0,120}|all rights reserved"
     r"|ends?|# ?# ?#+|- ?30 ?-"
-    r"|page \d+(?: of \d+)?|\d+ ?(?:/|of) ?\d+",
+    r"|page \d+(?: of \d+)?|\d+ ?(?:/|of) ?\d+|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}",
     re.IGNORECASE,
 )
 _LONGEST = 300  # characters of such a line

@@ -1,18 +1,13 @@
 """Parses numbers, dates, durations, currencies, percentages and units in English text and compares them by value.
 
 Number words are read by text2num; docs/decisions/0018-quantities.md says why no library parses the rest.
-
-:func:`in_units_of` writes a claim's measures as the evidence writes them, because the cross-encoder compares words, not
-values. If the evidence says "two years", "24 months" becomes "two years", and "12 months" becomes "1 year". Only the
-input of the model changes; the claim is shown and quoted unchanged.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -650,76 +645,3 @@ def _multiple(match: re.Match[str]) -> list[Quantity]:
 
 def _ordinal(match: re.Match[str]) -> list[Quantity]:
     return [_value("ordinal", int(match["number"]), nouns=_nouns(match.string, match.end()))]
-
-
-_CONVERTED = word_set("time length area volume mass power energy data speed voltage")
-_MOST_PARSED = 2000  # characters of evidence
-_LEAST_WRITTEN, _MOST_WRITTEN = 0.01, 10_000.0  # in another unit: years are not written as minutes
-_WORDS_BEFORE = re.compile(r"\A(?:[^\W\d_]+ )*(?=\d)", re.UNICODE)
-
-
-def in_units_of(evidence: str, claim: str) -> str:
-    """The claim, with its measures in the units of the evidence, and its numbers in its words or digits.
-
-    A value that the evidence gives is written as there. Any other measure is converted if all measures of its dimension
-    in the evidence have the same unit.
-    """
-    stated = _rewritable(claim)
-    if not stated:
-        return claim
-    given = _rewritable(evidence[:_MOST_PARSED])
-    for quantity in reversed(stated):
-        same = [other for other in given if other.dimension == quantity.dimension]
-        if text := _as_written(quantity, same):
-            if quantity.start:
-                text = text[0].lower() + text[1:]  # "At least", where a sentence began
-            claim = claim[: quantity.start] + text + claim[quantity.end :]
-    return claim
-
-
-def _rewritable(text: str) -> list[Quantity]:
-    """The numbers and measures that have words of their own: "4 and 9" are two values of one span."""
-    found = quantities(text)
-    spans = Counter((quantity.start, quantity.end) for quantity in found)
-    return [
-        quantity
-        for quantity in found
-        if spans[quantity.start, quantity.end] == 1
-        and (quantity.dimension in ("count", "ratio", "clock") or base_units(quantity.unit))
-    ]
-
-
-def _as_written(quantity: Quantity, given: Sequence[Quantity]) -> str | None:
-    exact = [other.text for other in given if other[:4] == quantity[:4] and other.approximate == quantity.approximate]
-    if exact:
-        return None if quantity.text in exact else exact[0].removesuffix(".")
-    if any(other.unit == quantity.unit for other in given):
-        return None
-    if equal := next((other for other in given if _equal(quantity, other)), None):
-        return equal.text
-    units = {other.unit for other in given}
-    return _converted(quantity, units.pop()) if len(units) == 1 and quantity.dimension in _CONVERTED else None
-
-
-def _equal(one: Quantity, other: Quantity) -> bool:
-    """Whether two measures mean the same: "at least a week" and "at least seven days"."""
-    ends = ((one.low, other.low), (one.high, other.high))
-    bounded = one.low != one.high
-    if bounded and one.text.split()[0].casefold() != other.text.split()[0].casefold():
-        return False
-    return all(math.isclose(left, right, rel_tol=UNIT_TOLERANCE) for left, right in ends)
-
-
-def _converted(quantity: Quantity, unit: str) -> str | None:
-    """A single value in another unit, after its words in the text ("at least")."""
-    lead = _WORDS_BEFORE.match(quantity.text)
-    bounds = {bound for bound in (quantity.low, quantity.high) if 0 < bound < math.inf}
-    if lead is None or len(bounds) != 1:
-        return None
-    value = bounds.pop() / base_units(unit)
-    plain = float(f"{value:.3g}")  # of "below 140", whose bound is a little less
-    value = plain if math.isclose(plain, value, rel_tol=2e-4) else round(value, 2)
-    if not _LEAST_WRITTEN <= value < _MOST_WRITTEN:
-        return None
-    singular = unit.removesuffix("s") if len(unit) > 3 else unit
-    return f"{lead.group()}{value:g} {singular if value == 1 or len(unit) < 4 else singular + 's'}"

@@ -37,12 +37,11 @@ from redargue.nli.aggregation import (
     source_scores,
     with_parts,
 )
-from redargue.nli.alignment import Parsed, counts_something_else, lexical_coverage, parsed
+from redargue.nli.alignment import Parsed, counts_something_else, in_terms_of, lexical_coverage, parsed
 from redargue.nli.binding import misplaced
 from redargue.nli.consistency import asserted_text, check_consistency, only_framed, only_planned, withdrawn
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
-from redargue.nli.quantities import in_units_of
 from redargue.nli.roles import denies_opposite, restated, turned
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
@@ -407,7 +406,7 @@ class Reader:
         """What a model says about the candidates."""
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
-        pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
+        pairs = [(in_terms_of(candidates[i].text, claim), candidates[i].text) for i in near]
         asserted = [(own, asserted_text(claim, text) or text) for own, text in pairs]
         found = zip(near, model.read(asserted), model.relevance(pairs), strict=True)
         judged = {i: _as_asserted(claim, candidates[i].text, said, relevance) for i, said, relevance in found}

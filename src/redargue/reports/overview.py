@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from redargue import words
-from redargue.caveats import Difference
+from redargue.caveats import Difference, UncheckedReason
 from redargue.claims import Meaning
 from redargue.evidence import Quote, Side
 from redargue.nli.alignment import Parsed, compare_quantities, parsed
@@ -198,7 +198,7 @@ def _leaning(verdict: Verdict) -> Meaning | None:
 def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
     if verdict.error:
         yield f"error: {verdict.error.what}" + (f" → {verdict.error.hint}" if verdict.error.hint else "")
-    elif verdict.why_unchecked:
+    elif verdict.why_unchecked and not (citation and verdict.why_unchecked.reason is UncheckedReason.SEARCH_FAILED):
         yield words.unchecked(verdict.why_unchecked)
     elif verdict.caveats:
         yield words.caveats(verdict.caveats)
@@ -313,7 +313,12 @@ def by_risk(rows: Iterable[RiskRow]) -> list[tuple[Risk, str, list[RiskRow]]]:
 
 def risk_counts(rows: Sequence[RiskRow]) -> str:
     """How many rows each group has, in the words and the order of the groups; empty without rows."""
-    return "; ".join(f"{title}: {len(group)}" for _, title, group in by_risk(rows))
+    counts = []
+    for _, title, group in by_risk(rows):
+        silent = sum(not row.number for row in group)
+        without = f" ({counted(silent, 'sentence')} without a claim)" if silent else ""
+        counts.append(f"{title}: {len(group)}{without}")
+    return "; ".join(counts)
 
 
 def risk_tables(rows: Sequence[RiskRow]) -> tuple[Table, ...]:

@@ -14,6 +14,7 @@ from redargue.retrieval.corpus.ingest import read_file
 from redargue.retrieval.corpus.markup import front_matter_end, read_markdown
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
 from support.files import pdf
+from support.growth import grows_with_the_square
 
 
 def page(number: int, *lines: str) -> str:
@@ -119,6 +120,12 @@ def test_rows_of_a_table_have_the_names_of_their_columns() -> None:
     assert read_markdown(text)["text"] == "Prices:\n\nTicket: Adult; Price: €9.\nTicket: Child.\n\nThat is all."
 
 
+def test_comments_of_markdown_are_left_out() -> None:
+    text = "The port is large.\n\n<!-- TODO: it lost\n5 million euros. -->\nIt is <!-- not --> old --> and <!-- new.\n"
+    assert read_markdown(text)["text"] == "The port is large.\n\n\nIt is  old --> and <!-- new.\n"
+    assert not grows_with_the_square(read_markdown, "<!-- a" * 100_000)
+
+
 def test_a_table_in_code_stays_as_it_is() -> None:
     text = "```\n| a | b |\n|---|---|\n| 1 | 2 |\n```"
     assert read_markdown(text)["text"] == text
@@ -134,6 +141,19 @@ def test_a_row_is_not_split_between_its_cells() -> None:
     rows = ["Ship: MV Halla; Passengers: 420; Cars: 80.", "Ship: MV Orm; Built: in 1998. Refitted in 2014; Cars: 60."]
     text = "\n".join(["The fleet has two ships; both are new.", *rows])
     assert [text[start:end] for start, end in sentence_spans(text)][-2:] == rows
+
+
+def test_a_line_of_prose_with_two_labels_is_no_row() -> None:
+    prose = "The port employs 900 people. She said: the quay is safe; the mayor said: it is not. The café closed."
+    found = [prose[start:end] for start, end in sentence_spans(prose)]
+    assert [each.partition(" ")[0] for each in found] == ["The", "She", "The"]
+    row = "Approx. cost: 9 euros; No. of seats: 40."
+    assert list(sentence_spans(row)) == [(0, len(row))]
+
+
+def test_the_mark_of_a_footnote_ends_a_sentence_after_a_word_of_three_letters() -> None:
+    text = "The hall is at Tarn Bay.1\nThe hall is in vol.2 The fleet and fig.3 The quay."
+    assert [text[start:end] for start, end in sentence_spans(text)] == text.split("\n")
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,7 @@ def test_comments_of_readers_are_left_out(name: str, tmp_path: Path) -> None:
 
 def test_of_a_text_to_be_checked_the_whole_page_is_read(tmp_path: Path) -> None:
     hidden = '<nav>Contents</nav><p hidden>Hidden</p><p style="display: none">Hidden</p><script>code</script>'
+    hidden += '<p style="visibility: hidden">Hidden</p>'
     shown = ["An aside.", "A button.", "A remark.", "A fact.", "A footer."]
     parts = "<aside>{}</aside><button>{}</button><div class='comments'>{}</div><div>{}</div><footer>{}</footer>"
     file = write(tmp_path / "a.html", f"<body>{hidden}<div>{PARAGRAPHS}</div>{parts.format(*shown)}</body>")
@@ -140,6 +141,14 @@ def test_of_a_text_to_be_checked_the_whole_page_is_read(tmp_path: Path) -> None:
     assert isinstance(page, Document)
     assert [line for line in page.text.split("\n") if line][-5:] == shown
     assert not any(word in page.text for word in ("Contents", "Hidden", "code"))
+
+
+def test_alt_texts_of_a_page_to_be_checked_are_read(tmp_path: Path) -> None:
+    images = '<p>One. <img alt="Two."> <img alt=" "><img alt="Three."></p><figure><img alt="Four."><figcaption>Five.'
+    file = write(tmp_path / "a.html", f'<p>Zero.</p><div hidden><img alt="Hidden."></div>{images}')
+    (page,) = read_file(file, whole=True)
+    assert isinstance(page, Document)
+    assert page.text.split() == ["Zero.", "One.", "Two.", "Three.", "Four.", "Five."]
 
 
 def test_what_follows_the_end_of_a_page_is_read(tmp_path: Path) -> None:
@@ -257,6 +266,7 @@ def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> 
         ("a.json", b'{"text": "a", "text": "b"}', "the key 'text' appears 2 times"),
         ("a.json", b"[]", "the file is empty"),
         ("a.json", b'{"title": "T"}', "missing field 'text'"),
+        ("a.json", b'{"text": ""}', "contains no text"),
         ("README", b"x", "unknown file type 'README'"),
         ("a.tar.gz", b"x", "unknown file type '.gz'"),
         ("a.txt.gz", b"plain", "damaged gzip data"),

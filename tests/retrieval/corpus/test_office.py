@@ -113,6 +113,32 @@ def test_rows_of_a_word_table_have_the_names_of_their_columns_and_one_without_a_
     assert one(tmp_path / "b.docx", docx(table(("A sentence in a frame.",)))).text == "A sentence in a frame."
 
 
+def test_rows_of_a_table_with_a_merged_cell_have_the_names_of_their_columns(tmp_path: Path) -> None:
+    rows = [
+        ("Results", "", ""),
+        ("Item", "2024", "2025"),
+        ("Revenue", "€80m", "€99m"),
+        ("in euros", ""),
+        ("", "1", "2"),
+    ]
+    word = "".join(
+        f"<w:tr>{''.join(f'<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>' for cell in row)}</w:tr>"
+        for row in [("Results",), *rows[1:]]
+    )
+    text = "Results\n\nItem: Revenue; 2024: €80m; 2025: €99m.\n\nin euros\n\n2024: 1; 2025: 2."
+    assert one(tmp_path / "a.docx", docx(f"<w:tbl>{word}</w:tbl>")).text == text
+    empty = "<table:table-cell><text:p></text:p></table:table-cell>"
+    merged = "".join(odt_row(*row) for row in rows).replace(empty, empty.replace("table-cell", "covered-table-cell"))
+    assert one(tmp_path / "a.odt", odt(f"<table:table>{merged}</table:table>")).text == text
+
+
+def test_text_of_a_word_document_that_nobody_sees_is_left_out(tmp_path: Path) -> None:
+    run = "<w:r><w:rPr>{}</w:rPr><w:t>{}</w:t></w:r>".format
+    unseen = "".join(run(f"<w:{name}/>", f"{name} ") for name in ("vanish", "strike", "dstrike"))
+    body = run("<w:b/>", "It has ") + unseen + run('<w:strike w:val="0"/>', "612 people.")
+    assert one(tmp_path / "a.docx", docx(f"<w:p>{body}</w:p>")).text == "It has 612 people."
+
+
 @pytest.mark.parametrize("frame", ["<w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt>", "<w:ins>{}</w:ins>"])
 def test_rows_of_a_word_table_in_content_controls_and_insertions_are_read(frame: str, tmp_path: Path) -> None:
     head, attic, cellar = (
@@ -223,6 +249,14 @@ def test_footnotes_of_an_rtf_document_follow_its_text_and_raised_numbers_stay_ap
     pytest.importorskip("striprtf", reason="needs the extra documents")
     body = rb"{\rtf1\ansi It cost 10{\super\b 6} euros.{\footnote {\super\chftn} It was \'a35 \} more.} It is big.\par}"
     assert one(tmp_path / "a.rtf", body).text == "It cost 10⁶ euros. It is big.\n\nIt was £5 } more."
+
+
+@pytest.mark.extra
+def test_an_rtf_document_keeps_its_breaks_and_leaves_out_what_nobody_sees(tmp_path: Path) -> None:
+    pytest.importorskip("striprtf", reason="needs the extra documents")
+    unseen = r"{\deleted It was 9 %. {\b Yes.}}{\rtlch\fcs1 \v It burnt.}{\strike0 It is deep.}{\b\strike It is free.}"
+    body = rf"{{\rtf1\ansi Last line\line continues here.\par {unseen}{{\footnote {{\v Not}} So.}}\par}}"
+    assert one(tmp_path / "a.rtf", body.encode()).text == "Last line\ncontinues here.\n\nIt is deep.\n\nSo."
 
 
 def test_a_letter_has_its_body_subject_sender_and_date_and_its_attachments_are_documents(tmp_path: Path) -> None:

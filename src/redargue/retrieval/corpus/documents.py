@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -138,10 +138,9 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
     starts = {each for each in starts if text[each - 1 : each + 1] != "](" and not _is_after_ordinal(text, each)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
-    starts.update(match.end() for match in _AFTER_MARK.finditer(text))
-    starts.update(
-        match.end() for match in _BEFORE_NUMBER.finditer(text) if (match["word"] or "").lower() not in _ABBREVIATIONS
-    )
+    for match in chain(_AFTER_MARK.finditer(text), _BEFORE_NUMBER.finditer(text)):
+        if (match["word"] or "").lower() not in _ABBREVIATIONS:
+            starts.add(match.end())
     return tuple(sorted({*_kept_together(starts, tuple(_rows(text)), len(text))}))
 
 
@@ -163,11 +162,14 @@ def _is_after_ordinal(text: str, start: int) -> bool:
 
 
 # Where syntok sees no sentence begin: "… in December.1 The board …" and "… in 1998.[^2] It is …", behind the mark of a
-# footnote, "… by 5 %. The board …", behind a sign or "h", and "… in Spain. 486 adults …", with a number.
+# footnote, "… in 1998.The board …", without a space, "… by 5 %. The board …", behind a sign or "h", and "… in Spain.
+# 486 adults …", with a number.
 _AFTER_MARK = re.compile(
-    r"\b[^\W\d_]{4,}[.!?][\"”’)]?\d{1,2}\s+(?=[A-Z][a-z])"
+    r"\b(?P<word>[^\W\d_]{3,})[.!?][\"”’)]?\d{1,2}\s+(?=[A-Z][a-z])"
     r"|\]\([^()\s]{1,2000}+\)[.!?][\"”’)]?\s+(?=[\"“(]?[A-Z\d])"  # a link of Markdown
-    r"|[\w)%][.!?][\"”’)]?(?:\[\^?[\w -]{1,20}\]|[¹²³⁰⁴-⁹]+|【[^】\n]{1,40}】)+\s+(?=[\"“(]?[A-Z\d])"
+    r"|[\w)%][.!?][\"”’)]?(?:\[\^?[\w -]{1,20}\]|[¹²³⁰⁴-⁹]+|【[^】\n]{1,40}】)+"
+    r"(?:\s+(?=[\"“(]?[A-Z\d])|(?=[A-Z][a-z]*\s))"
+    r"|(?<![\d.])\d{2,}[.!?](?=[A-Z][a-z]*\s)"
     r"|\d\s(?:[%‰°€$£¥]|°[CF]|h)\.[\"”’)]?\s+(?=[\"“(]?[A-ZÀ-Þ])"
 )
 _BEFORE_NUMBER = re.compile(
@@ -180,7 +182,7 @@ _ABBREVIATIONS = frozenset(
 )
 _PAGE_START = re.compile(rf"{PAGE_BREAK}\s*+")
 _LINE = re.compile(r"[^\n\f]+")
-_NAMED_CELL = re.compile(r"[^\n:;]{1,60}: \S")
+_NAMED_CELL = re.compile(r"(?:(?![.!?][\"”’)]*\s+[\"“(]?[A-ZÀ-Þ])[^\n:;]){1,60}: \S")
 
 
 def _rows(text: str) -> Iterator[_Span]:

@@ -17,7 +17,8 @@ from lxml.html import HtmlElement
 # The main text of an HTML page: readability picks the article, html-text turns it into text.
 
 _NOT_SHOWN = """//nav | //*[@role='navigation'] | //dialog[not(@open)] | //template | //noscript | //*[@hidden]
-    | //*[contains(translate(@style, ' ', ''), 'display:none')]"""
+    | //*[contains(translate(@style, ' ', ''), 'display:none')]
+    | //*[contains(translate(@style, ' ', ''), 'visibility:hidden')]"""
 _NOT_TEXT = f"""{_NOT_SHOWN} | //dialog | //*[@role='dialog'] | //button | //select
     | //*[self::aside or self::footer or self::header][not(ancestor::article or ancestor::main)]
     | //*[@role='banner' or @role='contentinfo' or @role='complementary'][not(ancestor::article or ancestor::main)]
@@ -50,12 +51,16 @@ def _is_links(block: HtmlElement) -> bool:
 
 
 def shown_text(tree: HtmlElement) -> str:
-    """All text that the page shows, without its navigation; the whole text if nothing else is left.
+    """All text that the page shows, without its navigation, and alt texts; the whole text if nothing else is left.
 
     Elements are removed from the tree.
     """
     whole = str(html_text.extract_text(tree))
     _drop(tree, f"//head/title | {_NOT_SHOWN}")
+    for image in reversed(tree.xpath("//img[normalize-space(@alt)]")):
+        shown = lxml.html.Element("p")
+        shown.text = image.get("alt")
+        next(image.iterancestors("p", "h1", "h2", "h3", "h4", "h5", "h6"), image).addnext(shown)
     return str(html_text.extract_text(tree)) or whole
 
 

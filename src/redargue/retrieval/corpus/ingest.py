@@ -2,11 +2,12 @@
 
 =================  =========================================================================================
 ``.txt``           the text
-``.md``            the text, tables as rows with the names of their columns; title and date from its front matter, or
-                   the first ``# heading`` as the title
+``.md``            the text without comments, tables as rows with the names of their columns; title and date from its
+                   front matter, or the first ``# heading`` as the title
 ``.html .htm``     the main text without navigation; title, date, address and publisher from the page's metadata
 ``.pdf``           the text layer without running titles and page numbers
-``.docx .odt``     the paragraphs, and the rows of tables with the names of their columns; deleted text is left out
+``.docx .odt``     the paragraphs, and the rows of tables with the names of their columns; deleted text is left out,
+                   and hidden or struck text but for ``.odt``
 ``.xlsx .rtf``     the same, with the extra ``documents``
 ``.eml``           the body, with subject, sender and date; attached files are documents of their own
 ``.csv .tsv``      the rows as sentences, each cell with the name of its column
@@ -316,6 +317,8 @@ def _fields(line: str) -> dict[str, str]:
     if "text" not in row and isinstance(row.get("abstract"), list):  # SciFact's corpus
         row = {**row, "id": row.get("doc_id"), "text": " ".join(str(sentence).strip() for sentence in row["abstract"])}
     fields = {name: _text_of(name, row[name]) for name in _FIELDS if row.get(name) not in (None, "")}
+    if row.get("text") == "":
+        raise UnreadableFile("contains no text")
     if "text" not in fields:
         raise UnreadableFile("missing field 'text'", hint=f"fields: {', '.join(_FIELDS)}; only text is required")
     return fields

@@ -13,7 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.markup import EMBEDDED_IMAGE, is_heading
+from redargue.nli.markup import EMBEDDED_IMAGE, is_heading, superscript
 from redargue.quotes import STRUCK
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
@@ -35,7 +35,7 @@ _CELLS = re.compile(r"(?<!\\)\|")
 
 
 def read_markdown(text: str) -> dict[str, str]:
-    """The text without its front matter and the fields of a document that this gives; raises nothing.
+    """The text without front matter and comments, and the fields of a document that the first gives; raises nothing.
 
     The title is the front matter's, or else the first ``# heading``.
     """
@@ -44,7 +44,8 @@ def read_markdown(text: str) -> dict[str, str]:
         found = {match["name"].lower(): match["value"] for match in _FIELD.finditer(front["fields"])}
         fields = {_NAMES[name]: _plain(value) for name, value in found.items() if name in _NAMES}
         text = text[front.end() :].lstrip("\n")
-    lines = list(_with_named_cells(text.split("\n")))
+    commented, mark, rest = text.rpartition("-->")
+    lines = list(_with_named_cells((_COMMENT.sub("", commented + mark) + rest).split("\n")))
     if "title" not in fields and (title := _title(lines)):
         fields["title"] = title
     return {"text": "\n".join(lines), **fields}
@@ -75,6 +76,7 @@ def _is_fence(line: str) -> bool:
 
 
 _LEFT_OUT = re.compile(rf"{STRUCK.pattern}|{EMBEDDED_IMAGE}|^ {{0,3}}\[[^\[\]]+\]: *<?data:.*")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _MARKER = re.compile(r"\s*(?:[-*+>]|\d+[.)])?\s*")
 
 
@@ -174,15 +176,6 @@ def html_with_links(page: str, more: re.Pattern[str] | None = None) -> str:
                 anchor.remove(child)
             anchor.text = f"[{words}](<{url}>)"
     return str(extract_text(tree))
-
-
-SUPERSCRIPTS = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-_RAISED = re.compile(r"\s*(?=\S)[-+−–]?\d{0,4}[-+−–]?\s*")
-
-
-def superscript(text: str) -> str:
-    """A raised number in superscript characters, as 10<sup>6</sup> is not 106; any other text as it is."""
-    return text.strip().translate(SUPERSCRIPTS) if _RAISED.fullmatch(text) else text
 
 
 _ENDINGS = ("st", "nd", "rd", "th")  # of 1<sup>st</sup>

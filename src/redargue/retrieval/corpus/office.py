@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from email import message_from_bytes, policy
@@ -16,8 +17,9 @@ from typing import Any, NamedTuple
 from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
+from redargue.nli.markup import superscript
 from redargue.registry import install
-from redargue.retrieval.corpus.markup import is_table, named_cells, parsing, read_html, storable, superscript
+from redargue.retrieval.corpus.markup import is_table, named_cells, parsing, read_html, storable
 from redargue.sanitize import NotText, encoding_of, page_text
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
@@ -71,7 +73,7 @@ def _kind(content: bytes) -> str:
 def read_docx(file: BytesIO) -> dict[str, str]:
     """The paragraphs of a Word document, its notes and its title; UnreadableFile if it has no text.
 
-    Deleted text is omitted. Footnotes and endnotes follow the text, each a paragraph.
+    Deleted, struck and hidden text is omitted. Footnotes and endnotes follow the text, each a paragraph.
     """
     hint = "if it has a password, save it without one"
     with parsing("the Word document", hint=hint), zipfile.ZipFile(file) as archive:
@@ -88,7 +90,7 @@ def read_docx(file: BytesIO) -> dict[str, str]:
 def _shown_paragraphs(part: etree._Element) -> list[str]:
     """The paragraphs of a part, and the rows of its tables with the names of their columns."""
     separators = (note for note in part.iterchildren(*_NOTES) if note.get(f"{_WORD}type", "normal") != "normal")
-    for element in [*part.iter(*_COPIES), *separators]:
+    for element in [*part.iter(*_COPIES), *separators, *filter(_is_unseen, part.iter(f"{_WORD}r"))]:
         element.getparent().remove(element)
     for table in _innermost(part, f"{_WORD}tbl"):
         rows = [
@@ -99,22 +101,35 @@ def _shown_paragraphs(part: etree._Element) -> list[str]:
     return _word_paragraphs(part)
 
 
+def _is_unseen(run: etree._Element) -> bool:
+    """Whether a run is hidden or struck through."""
+    properties = run.findall(f"{_WORD}rPr/*")
+    return any(each.tag in _UNSEEN and each.get(f"{_WORD}val") not in ("0", "false", "off") for each in properties)
+
+
 def _innermost(part: etree._Element, name: str) -> list[etree._Element]:
     """The tables of a part without another table in them."""
     return [table for table in part.iter(name) if next(table.iterdescendants(name), None) is None]
 
 
 def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: str) -> None:
-    """Puts the rows of a table with a head in its place, as paragraphs of named cells."""
-    parent = table.getparent()
-    if parent is None or not is_table(rows):
+    """Puts the rows of a table with a head in its place, as paragraphs of named cells.
+
+    Rows above the head and those of merged cells, which have fewer, have no names.
+    """
+    widths = Counter(len(row) for row in rows if len(row) > 1)
+    parent, width = table.getparent(), max(widths, key=widths.__getitem__, default=0)
+    head = next((at for at, row in enumerate(rows) if len(row) == width and 2 * sum(map(bool, row)) > width), len(rows))
+    if parent is None or not is_table([row for row in rows[head:] if len(row) == width]):
         return
     at = parent.index(table)
     parent.remove(table)
-    for row in reversed(rows[1:]):
-        paragraph = etree.Element(block)
-        etree.SubElement(paragraph, run).text = named_cells(rows[0], row)
-        parent.insert(at, paragraph)
+    for number, row in reversed([*enumerate(rows)]):
+        if number != head:
+            paragraph, named = etree.Element(block), number > head and len(row) == width
+            text = named_cells(rows[head], row) if named else "; ".join(filter(None, row))
+            etree.SubElement(paragraph, run).text = text
+            parent.insert(at, paragraph)
 
 
 def _word_paragraphs(body: etree._Element) -> list[str]:
@@ -148,12 +163,14 @@ _BREAKS = {
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _WORD_PARTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
 _NOTES = (f"{_WORD}footnote", f"{_WORD}endnote")  # one with a type other than normal separates notes
+_UNSEEN = tuple(f"{_WORD}{name}" for name in ("vanish", "strike", "dstrike"))
 _COPIES = (f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")  # of text that occurs elsewhere
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _NOT_SHOWN = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
 
 
@@ -176,7 +193,7 @@ def read_odt(file: BytesIO) -> dict[str, str]:
             span.text = superscript(span.text or "")
     for table in _innermost(content, f"{_TABLE}table"):
         rows = [
-            [" ".join(_odt_paragraphs(cell)) for cell in row.iterchildren(f"{_TABLE}table-cell")]
+            [" ".join(_odt_paragraphs(cell)) for cell in row.iterchildren(*_CELLS)]
             for row in table.iter(f"{_TABLE}table-row")
         ]
         _write_rows(table, rows, f"{_TEXT}p", f"{_TEXT}span")
@@ -302,7 +319,10 @@ _TITLE = re.compile(r"\{\\title ([^{}\\]{1,300})\}")
 
 
 def read_rtf(content: bytes) -> dict[str, str]:
-    """The text of an RTF document and its title; rows of tables have the names of their columns."""
+    """The text of an RTF document and its title; rows of tables have the names of their columns.
+
+    Deleted, struck and hidden text is omitted.
+    """
     try:
         from striprtf.striprtf import rtf_to_text
     except ImportError:
@@ -310,7 +330,7 @@ def read_rtf(content: bytes) -> dict[str, str]:
         raise UnreadableFile(what, hint=install("documents")) from None
     if not content.startswith(b"{\\rtf"):
         raise UnreadableFile("not an RTF document")
-    source = content.decode("latin-1")
+    source = _LINE.sub(_SOFT_BREAK, _without_unseen(content.decode("latin-1")))
     with parsing("the RTF document"):
         plain = storable(str(rtf_to_text(_notes_last(_RAISED.sub(_in_unicode, source)), errors="replace")))
     lines: list[str] = []
@@ -324,7 +344,7 @@ def read_rtf(content: bytes) -> dict[str, str]:
             lines += [named_cells(table[0], row) for row in table[1:]] if headed else map("; ".join, table)
             table = []
         lines += [line.strip(), ""] if line.strip() else []
-    text = "\n".join(lines).strip()
+    text = "\n".join(lines).strip().replace(_SOFT_BREAK, "\n")
     if not text:
         raise UnreadableFile("the RTF document contains no text")
     title = _TITLE.search(source)
@@ -332,6 +352,10 @@ def read_rtf(content: bytes) -> dict[str, str]:
 
 
 _RAISED = re.compile(r"(?<=\\super)(?P<more>(?:\\[a-z]+-?\d*)*)(?: |(?=-))(?P<number>[-+]?\d{1,4})(?=\})")
+_SOFT_BREAK = "\v"
+_LINE = re.compile(r"(?<!\\)\\line(?![a-z]) ?")
+_GROUP = re.compile(r"\{(?P<set>(?:\\[a-z]+-?\d*(?: |[\r\n]+)?)+)")
+_UNSEEN_IN_RTF = re.compile(r"\\(?:deleted|v|strike|striked1)(?![a-z\d])")
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
 _NOTE = "{\\footnote"
 
@@ -341,16 +365,30 @@ def _in_unicode(raised: re.Match[str]) -> str:
     return raised["more"] + "".join(f"\\u{ord(char)}?" for char in superscript(raised["number"]))
 
 
+def _without_unseen(source: str) -> str:
+    """The source without the groups that are deleted, struck through or hidden."""
+    pieces, at = [], 0
+    for group in _GROUP.finditer(source):
+        if group.start() >= at and _UNSEEN_IN_RTF.search(group["set"]):
+            pieces.append(source[at : group.start()])
+            at = _end_of_group(source, group.start())
+    return "".join([*pieces, source[at:]])
+
+
+def _end_of_group(source: str, start: int) -> int:
+    depth = 0
+    for brace in _BRACES.finditer(source, start):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if not depth and brace[0] == "}":
+            return brace.end()
+    return len(source)
+
+
 def _notes_last(source: str) -> str:
     """The source with its footnotes, which striprtf leaves out, as paragraphs below the text."""
     pieces, notes, at = [], [], 0
     while (start := source.find(_NOTE, at)) >= 0:
-        depth, end = 0, len(source)
-        for brace in _BRACES.finditer(source, start):
-            depth += {"{": 1, "}": -1}.get(brace[0], 0)
-            if not depth and brace[0] == "}":
-                end = brace.end()
-                break
+        end = _end_of_group(source, start)
         pieces.append(source[at:start])
         notes.append(r"\par {" + source[start + len(_NOTE) : end])
         at = end

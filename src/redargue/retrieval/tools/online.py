@@ -21,7 +21,7 @@ from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage, Timing, timing
 from redargue.net.secrets import Secrets
 from redargue.net.transport import HttpAnswer, Service, Transport
-from redargue.retrieval.corpus.markup import superscript
+from redargue.nli.markup import superscript
 from redargue.retrieval.tools import Search, Sources
 
 MAX_MESSAGE = 200  # characters of a service's error message
