@@ -98,6 +98,46 @@ def test_tests_that_are_excepted_by_name_have_to_be_those_that_failed(closing: s
     assert outcomes(closing, ("$", "pytest -q", f"{output}\n", 1)) == [outcome]
 
 
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("pytest -q", "no tests ran in 0.01s"),
+        ("pytest", "collected 0 items\n\n===== no tests ran in 0.01s ====="),
+        ("python -m unittest", "Ran 0 tests in 0.000s\n\nOK"),
+        ("cargo test", "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"),
+        ("go test ./...", "?   \texample.org/x\t[no test files]"),
+        ("go test ./...", "ok  \texample.org/x\t0.1s [no tests to run]"),
+        ("npx jest", "No tests found, exiting with code 0"),
+        ("pytest -q -k nothing", "10 deselected in 0.01s"),
+        ("pytest -q", "5 skipped in 0.01s"),
+        ("pytest --collect-only -q", "20 tests collected in 0.01s"),
+        ("gradle test", "> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s"),
+    ],
+)
+def test_a_run_in_which_no_test_passed_confirms_nothing(command: str, output: str) -> None:
+    run = ("$", command, f"{output}\n", 0)
+    assert outcomes("All tests pass.", run) == [ClosingOutcome.NOT_SHOWN]
+    assert outcomes("All tests pass.", FAILING, run) == [ClosingOutcome.CONTRADICTED]
+    assert outcomes("All tests pass.", PASSING, run) == [ClosingOutcome.CONFIRMED]
+    assert outcomes("All 12 tests pass.", PASSING, run) == [ClosingOutcome.CONTRADICTED]
+
+
+@pytest.mark.parametrize(
+    ("closing", "command", "output", "outcome"),
+    [
+        ("All tests pass.", "go test ./...", "ok  \tx/a\t0.1s\n?   \tx/b\t[no test files]", "confirmed"),
+        ("All tests pass.", "pytest -k a", "3 passed, 10 deselected in 0.1s", "confirmed"),
+        ("All tests pass.", "make test", "", "confirmed"),
+        ("All tests pass.", "cat log.txt # pytest", "20 passed in 1.0s", "contradicted"),
+        ("I pushed it.", "git push || true", "fatal: unable to access 'https://example.org/'", "contradicted"),
+        ("I pushed it.", "git push", "To example.org:a.git\n   1a2b..3c4d  main -> main", "confirmed"),
+        ("The build succeeds.", "make build", "fatal: no names found, cannot describe anything\nbuilt", "confirmed"),
+    ],
+)
+def test_what_a_command_shows(closing: str, command: str, output: str, outcome: str) -> None:
+    assert outcomes(closing, ("$", command, f"{output}\n", 0)) == [outcome]
+
+
 def test_denials_conditions_plans_and_code_are_not_claims() -> None:
     for closing in (
         "I did not run the tests.",
@@ -195,6 +235,8 @@ def test_as_a_stop_hook_it_sends_the_agent_back_once(
     assert said == "redargue: 1 closing claim compared with the tools: 1 confirmed; 1 sentence not checked"
     assert stop(monkeypatch, session_id="x") == 3
     assert "standard input has no transcript_path" in capsys.readouterr().err
+    assert stop(monkeypatch, transcript_path="/nope\0") == 3
+    assert "not checked: the transcript" in capsys.readouterr().err
 
 
 def test_every_claim_is_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -306,6 +306,16 @@ async def test_what_is_not_valid_is_refused_without_its_words(body: Any) -> None
         problem(broken, 422)
 
 
+async def test_half_a_character_in_the_name_of_an_unread_file_is_replaced() -> None:
+    given = {"unread_files": [{"file": "\ud83d.txt", "why": "empty \ud83d"}], "contexts": ["It was lit in 1871."]}
+    body = json.dumps({**CLAIM, **given})  # escaped, as no client can send it otherwise
+    headers = {"Content-Type": "application/json", "Prefer": "wait=60"}
+    async with client() as http:
+        reply = await http.post("/v1/checks", content=body, headers=headers)
+    assert reply.status_code == 200, reply.text
+    assert reply.json()["result"]["unread_files"] == [{"file": "\ufffd.txt", "why": "empty \ufffd"}]
+
+
 @pytest.mark.parametrize("content", [b'{"claim": "B\xfccher"}', b"[" * 100_000], ids=["latin-1", "deep"])
 async def test_a_body_that_cannot_be_parsed_says_how_to_send_it(content: bytes) -> None:
     async with client() as http:

@@ -94,7 +94,7 @@ async def extract(
         return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
     fields = front_matter_end(text.text)
     sentences = [sentence for sentence in sentences_of(text.text) if sentence.start >= fields]
-    why = {sentence: reason for sentence in sentences if (reason := _unread(sentence, run))}
+    why = await asyncio.to_thread(_unread, sentences, run)
     if text.kind == "dialogue":
         read = [sentence for sentence in sentences if sentence not in why]
         opinions = await _subjective(read, text, run, profile)
@@ -108,7 +108,8 @@ async def extract(
     silent = [each for each in without if not why.get(each, NOTHING_STATED).may_state]
     if known is None:
         why |= await _passed_over(silent, profile)
-        replies = [each for each in silent if each not in why and _replies(each, sentences, text.context)]
+        asked = dict(zip(sentences, [text.context, *_texts(sentences)], strict=False))
+        replies = [each for each in silent if each not in why and _replies(each, asked[each])]
         why |= dict.fromkeys(replies if profile == "hardened" else (), Unchecked(reason=UncheckedReason.FRAGMENT))
     else:
         stating = {(each.start, each.end): each.why for each in known.unchecked if each.why.reason in PASSED_OVER}
@@ -122,14 +123,15 @@ async def extract_claims(
 ) -> tuple[LocatedClaim, ...] | UncheckedSentence:
     """The claims of the last of some consecutive sentences, or why it has none; raises what :func:`extract` raises."""
     last = sentences[-1]
-    if why := _unread(last, run):
+    if why := (await asyncio.to_thread(_unread, [last], run)).get(last):
         return last.unchecked(why)
-    read = [sentence for sentence in sentences if not _unread(sentence, run)]
+    unread = await asyncio.to_thread(_unread, sentences[:-1], run)
+    read = [sentence for sentence in sentences if sentence not in unread]
     block = range(len(read) - 1, len(read))
     if claims := await _claims(read, block, "", run, profile):
         return tuple(claims)
     why = (await _passed_over([last], profile)).get(last, NOTHING_STATED)
-    if profile == "hardened" and not why.may_state and _replies(last, sentences, ""):
+    if profile == "hardened" and not why.may_state and _replies(last, "".join(_texts(sentences[-2:-1]))):
         why = Unchecked(reason=UncheckedReason.FRAGMENT)
     return last.unchecked(why)
 
@@ -141,10 +143,8 @@ _YES_OR_NO = re.compile(
 )
 
 
-def _replies(sentence: Sentence, sentences: Sequence[Sentence], context: str) -> bool:
+def _replies(sentence: Sentence, asked: str) -> bool:
     """Whether a sentence only says yes or no to the question before it, which says what it states."""
-    before = [each.text for each in sentences if each.end <= sentence.start]
-    asked = before[-1] if before else context
     return asked.rstrip(" \"'”’)*_").endswith("?") and _YES_OR_NO.fullmatch(sentence.text) is not None
 
 
@@ -166,7 +166,12 @@ _TABLE_ROW = re.compile(r"[\s>]*\||[^|\n]+\s\|\s[^|]")  # of a Markdown table
 _ONE_CELL = re.compile(r"[\s>]*\|[^|\n]*\|?\s*\Z")
 
 
-def _unread(sentence: Sentence, run: Run) -> Unchecked | None:
+def _unread(sentences: Sequence[Sentence], run: Run) -> dict[Sentence, Unchecked]:
+    """The sentences that are not read, and why; takes long for many rows of a table."""
+    return {sentence: why for sentence in sentences if (why := _why_unread(sentence, run))}
+
+
+def _why_unread(sentence: Sentence, run: Run) -> Unchecked | None:
     if len(sentence.text) > MAX_CLAIM:
         return Unchecked(reason=UncheckedReason.TOO_LONG)
     if not _is_embedded(run):

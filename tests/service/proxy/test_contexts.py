@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.settings import MAX_CONTEXT, RequestContext
 
@@ -40,6 +42,21 @@ def test_responses_have_them_in_instructions_and_outputs_of_functions() -> None:
     assert [passage.text for passage in contexts_of(body, ()).documents] == [
         "Bees have six legs.", "Bees sting.", "Bees fly.", "Bees are insects."
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "question"),
+    [
+        ({"input": "Are bees birds?"}, "Are bees birds?"),
+        ({"input": [{"role": "user", "content": [{"type": "input_text", "text": '*"Honey?"*\n'}]}]}, '*"Honey?'),
+        ({"messages": [{"role": "user", "content": "Are they?"}, {"role": "tool", "content": "Yes."}]}, "Are they?"),
+        ({"messages": [{"role": "user", "content": "Are they?"}, {"role": "user", "content": "Tell me."}]}, ""),
+        ({"messages": [{"role": "assistant", "content": "Are they?"}]}, ""),
+        ({"messages": [{"role": "user", "content": None}], "input": 5}, ""),
+    ],
+)
+def test_the_last_message_of_the_user_may_be_a_question(body: dict[str, object], question: str) -> None:
+    assert contexts_of(body, ()).question == question
 
 
 def test_a_tools_json_becomes_lines_of_its_values() -> None:

@@ -11,15 +11,21 @@ from typing import Any
 import httpx2
 import pytest
 
+from redargue.claims import Claim
 from redargue.errors import ProviderError, UnsupportedTask, UsageError
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
-from redargue.service.proxy import checker
+from redargue.service.proxy import block, checker
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, read_check_options
 from redargue.spec import RunSpec
+from redargue.text import CheckedClaim
+from redargue.text.extract import NOTHING_STATED
+from redargue.text.segment import Sentence
+from redargue.verdicts import Verdict
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import GIVEN, QUESTION, chunks, content, post
 from support.chat_upstream import STREAM, Asked, Written, chat, chat_stream, chat_whole, chunk, sse
+from support.growth import grows_with_the_square
 
 GERMAN = "Das Viadukt von Millau wurde im Dezember 2004 eröffnet und ist eine Schrägseilbrücke in Frankreich."
 CHAT = "/chat/completions"
@@ -200,8 +206,10 @@ def test_the_operators_key_is_used_and_never_shown(start: Start) -> None:
     key = "sk-operators-secret-key-0123456789"
     body = json.dumps({"error": {"message": f"Incorrect API key provided: {key}"}}).encode()
     running = start(lambda asked: Written([body], status=401), key=key)
-    response = post(running.url, QUESTION, Authorization="Bearer sk-the-clients-own-key-0123456789")
+    own = {"Authorization": "Bearer sk-the-clients-own-key-0123456789", "Idempotency-Key": "order-1"}
+    response = post(running.url, QUESTION, **own)
     assert running.upstream.asked[0].headers["authorization"] == f"Bearer {key}"
+    assert "idempotency-key" not in running.upstream.asked[0].headers  # other clients with this key may have the same
     assert key not in response.text
     assert "[secret]" in response.text
 
@@ -273,6 +281,20 @@ async def test_the_sentences_of_a_late_check_are_not_compared_with_each_other(mo
     readers.cancel()
     assert [sentence.start for sentence in checked.late] == [sentence.start for sentence in checked.sentences]
     assert len(checked.late) == 3
+
+
+def test_the_time_for_a_block_grows_with_the_number_of_claims_and_not_with_its_square() -> None:
+    verdict = Verdict(claim=Claim(text=TRUE), label=None, unchecked=NOTHING_STATED)
+
+    def made(text: str) -> None:
+        sentences = [Sentence(start=at, end=at + 1, text="x") for at in range(len(text))]
+        claims = [CheckedClaim(start=each.start, end=each.end, stated="x", verdict=verdict) for each in sentences]
+        found = block.block_of(
+            checker.Checked(text, tuple(sentences), tuple(claims)), plan(ProxySettings(), CheckOptions()), ""
+        )
+        assert [claim.sentence for claim in found.claims] == [*range(1, len(text) + 1)]
+
+    assert not grows_with_the_square(made, "x" * 8_000)
 
 
 @pytest.mark.parametrize("mode", ["off", "annotate", "block"])

@@ -30,6 +30,12 @@ RIGHT = json.dumps({"answer": TRUE, "sources": [1], "confidence": 0.9})
         (json.dumps({"height": 343}), "unchecked", "structured"),
         ("{}", "not_checkable", ""),
         (f'{{"answer": "{TRUE}", "open', "undecided", "structured"),  # cut off: no JSON, and read as any text
+        (json.dumps({"answer": TRUE, "status": "米约高架桥于1998年12月通车。"}), "undecided", "structured"),
+        (json.dumps({"answer": TRUE, "source": "Opened\u2800in\u28001998."}), "undecided", "structured"),
+        (json.dumps({"answer": TRUE, "source": "bridges-2004.pdf"}), "factual", ""),
+        (f'{TRUE}\n\n{{"opened": 1998}}', "undecided", "structured"),
+        (f'{TRUE}\n\n```json\n[{{"opened": 1998}}]\n```\n', "undecided", "structured"),
+        (f'{TRUE}\n\n{{\n  "opened": 1998\n}}\n\nThis is all.', "undecided", "structured"),
     ],
 )
 def test_the_texts_of_a_structure_are_read_and_other_values_never_pass_for_checked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -35,3 +36,32 @@ def test_a_heading_that_may_state_something_has_its_own_reason(start: Start) -> 
     running = start(chat("# Closed on Mondays since 1998"), mode="annotate")
     block = post(running.url, {**QUESTION, **GIVEN}).json()["choices"][0]["message"]["redargue"]
     assert (block["outcome"], block["reason"], block["unchecked"]) == ("unchecked", "fragment", {"fragment": 1})
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "reason"),
+    [
+        ("Is it safe?", "Yes.", "fragment"),
+        ("Is it safe?", "Absolutely!", "fragment"),
+        ("May I cross it?", "Yes, you can.", "fragment"),
+        ("What about dogs?", "No", "fragment"),
+        ("When is it open, and is it safe?", "Yes.", "fragment"),
+        ("When was it opened?", "Yes.", ""),
+        ("When was it opened?", "1998", "fragment"),
+        ("When was it opened?", "Answer: 1998", "fragment"),
+        ([{"type": "text", "text": "Where is it **available?**"}], "Worldwide", "fragment"),
+        ("Is it safe?", "I don't think so.", "fragment"),
+        ("Is it safe?", "Yes. What else may I do for you?", "fragment"),
+        ("Is it safe?", "I don't know.", ""),
+        ("Is it safe?", "I'm sorry, but I cannot help with that. Please contact our support.", ""),
+        ("Is it safe?", "Which bridge do you mean?", ""),
+        ("Is it safe?", "…", ""),
+        ("Thank you.", "You're welcome!", ""),
+    ],
+)
+def test_what_a_short_answer_states_is_in_the_question(start: Start, said: Any, answer: str, reason: str) -> None:
+    running = start(chat(answer), mode="annotate")
+    earlier = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hello."}]
+    response = post(running.url, {**QUESTION, "messages": [*earlier, {"role": "user", "content": said}], **GIVEN})
+    block = response.json()["choices"][0]["message"]["redargue"]
+    assert (block["outcome"], block["reason"]) == ("unchecked" if reason else "not_checkable", reason)

@@ -226,6 +226,7 @@ def _tests(clause: str, sentence: str, shown: Shown) -> Found | None:
         return _of_the_others(clause, runs[-1])
     if counted := _counted(clause, runs):
         return counted
+    runs = [run for run in runs if run.failed or run.has_passing_tests]
     if not runs:
         named = _find(r"\b(?:tests?|suites?|specs?)\b", clause)
         return _never(shown, "test", "runs tests") if named else None

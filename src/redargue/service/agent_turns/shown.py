@@ -51,6 +51,7 @@ _FAILED = re.compile(
     r"|Failed|Errors): +[1-9]|^panic:|^FAILURE:|✗|^make: \*\*\*",
     re.MULTILINE,
 )
+_GIT_FAILED = re.compile(r"^fatal:", re.MULTILINE)
 _WARNINGS_ALONE = re.compile(r"\b0 errors\b", re.IGNORECASE)
 # A summary of tests: passed, failed and left out, as each runner prints them.
 _PASSED = (
@@ -66,9 +67,15 @@ _SKIPPED = r"(?<![\d.,])(\d[\d,]*) (?:skipped|pending|ignored|todo)\b|Skipped: +
 _WHOLE_RUNS = re.compile(
     r"\d+ examples,|\d+ tests?, \d+ failures|Tests run:|^Ran \d+ tests|failed out of|Executed \d+ tests", re.M
 )
+_NO_TESTS = re.compile(  # said by runners of a run without tests
+    r"\bno tests?\b(?! fail)|\bNO-SOURCE\b|\b0 tests\b|\d (?:tests? collected|deselected)\b",
+    re.IGNORECASE,
+)
+_GO_PASSED = re.compile(r"^ok\s(?!.*\[no tests to run\])", re.MULTILINE)
 _GO = re.compile(r"^\s*--- (PASS|FAIL):", re.MULTILINE)
 _VITEST_FILES = re.compile(r"^.*(?:Test Files|Test Suites:|Snapshots:).*$", re.MULTILINE)
 _CHANGED = re.compile(r"(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?")
+_COMMENT = re.compile(r"(?<!\S)#.*")
 _SHORT_STATUS = re.compile(r"^[ MADRCU?]{1,2} \S", re.MULTILINE)
 
 
@@ -97,6 +104,15 @@ class CommandRun(NamedTuple):
     def summary(self) -> SuiteResult:
         return suite_result(self.call.output)
 
+    @property
+    def has_passing_tests(self) -> bool:
+        """Whether a test passed: by the output's number or, where it has none, unless it says that no test ran."""
+        passed, _, skipped = self.summary
+        if passed is not None:
+            return passed > 0
+        output = self.call.output
+        return _GO_PASSED.search(output) is not None or not (skipped or _NO_TESTS.search(output))
+
 
 class Shown(Transcript):
     """A transcript, by what its calls show."""
@@ -113,7 +129,7 @@ class Shown(Transcript):
         return any(self._begun(kind))
 
     def _begun(self, kind: str) -> Iterator[AgentCall]:
-        return (call for call in self.calls if re.search(_KINDS[kind], call.command, re.I))
+        return (call for call in self.calls if re.search(_KINDS[kind], _COMMENT.sub("", call.command), re.I))
 
     def last_run(self) -> CommandRun | None:
         """The last command that ended."""
@@ -181,5 +197,7 @@ def _failed(call: AgentCall, kind: str) -> bool:
         counts = suite_result(call.output)
         if counts.passed is not None:
             return counts.failed > 0
+    if kind in ("commit", "push") and _GIT_FAILED.search(call.output):
+        return True
     found = _FAILED.search(call.output)
     return bool(found) and not _WARNINGS_ALONE.search(call.output)

@@ -74,8 +74,9 @@ def read_transcript(path: Path, *, closing: str = "") -> Transcript:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - _LARGEST))
             text = file.read(_LARGEST).decode("utf-8", "replace")
-    except OSError as error:
-        raise UnreadableFile(f"the transcript {str(path)!r} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # a path may have characters that no file's has
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UnreadableFile(f"the transcript {str(path)!r} cannot be read: {why}") from error
     whole = size <= _LARGEST
     return parse_transcript(text if whole else text.partition("\n")[2], where=str(path), closing=closing, whole=whole)
 

@@ -149,8 +149,8 @@ class Proxy:
             body = _object(raw)
             options = read_check_options(body.get("redargue"))
             decided = plan(settings, options, client.get(MODE_HEADER, ""))
-            documents, unread = contexts_of(body, options.contexts, roles=settings.context_roles)
-            decided = decided.model_copy(update={"unread_contexts": unread})
+            documents, unread, question = contexts_of(body, options.contexts, roles=settings.context_roles)
+            decided = decided.model_copy(update={"unread_contexts": unread, "question": question})
         except UsageError as error:
             param = error.where or None
             await refuse(reply, 400, str(error), kind="invalid_request_error", code="redargue", param=param)

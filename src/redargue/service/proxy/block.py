@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -152,7 +154,8 @@ class CheckBlock(Frozen):
 
 def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     """The block of a finished check."""
-    claims = tuple(_claim(claim, checked) for claim in checked.claims)
+    starts = [sentence.start for sentence in checked.sentences]
+    claims = tuple(_claim(claim, bisect_right(starts, claim.start)) for claim in checked.claims)
     reasons = Counter[BlockReason](claim.unchecked for claim in claims if claim.unchecked)
     reasons["checker_late"] += len(checked.late)
     reasons["structured"] += checked.structured
@@ -161,6 +164,8 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     problem = next((reason for reason in REASONS if reason == checked.problem), None)
     if problem:
         reasons[problem] += max(1, len(checked.sentences) - len(claims))
+    elif plan.question and not (claims or reasons):
+        reasons.update("fragment" for each in checked.sentences if _may_answer(each.text, plan.question))
     verdicts = [claim.verdict for claim in checked.claims]
     return CheckBlock(
         check=check,
@@ -175,6 +180,23 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     )
 
 
+_GIVES_NO_ANSWER = re.compile(  # says so, or asks back
+    r"\?\W{0,9}\Z|\bI(?:['’]m| am| was) (?:sorry|unable|afraid|not (?:able|sure|aware))\b"
+    r"|\bI (?:can(?:not|['’]t| not| only)|(?:could|do|did)(?:n['’]t| not)(?! (?:think|believe)\b))"
+    r"|\A\W*please\b",
+    re.IGNORECASE,
+)
+_YES_OR_NO = re.compile(r"\W*(?:yes|no)\W*", re.IGNORECASE)
+_ASKS_FOR_MORE = re.compile(r"\W*(?:when|where|who|why)\b[^,;.!?]*\?", re.IGNORECASE)  # than yes or no
+
+
+def _may_answer(sentence: str, question: str) -> bool:
+    """Whether a sentence without a claim may state something together with the question: "Yes.", "1998"."""
+    if _YES_OR_NO.fullmatch(sentence) and _ASKS_FOR_MORE.fullmatch(question):
+        return False
+    return not _GIVES_NO_ANSWER.search(sentence)
+
+
 def block_without_check(plan: Plan, check: str, reason: BlockReason = "no_text") -> CheckBlock:
     """The block of an answer that was not checked; ``no_text``: there is none, as in a call of a tool."""
     if reason == "no_text":
@@ -183,12 +205,12 @@ def block_without_check(plan: Plan, check: str, reason: BlockReason = "no_text")
     return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.UNCHECKED, reason=reason, **found)
 
 
-def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
+def _claim(claim: CheckedClaim, sentence: int) -> ClaimBlock:
     verdict = claim.verdict
     why = _block_reason(verdict)
     sides = () if why else (Side.FOR, Side.AGAINST)
     return ClaimBlock(
-        sentence=sum(sentence.start <= claim.start for sentence in checked.sentences),
+        sentence=sentence,
         start=claim.start,
         end=claim.end,
         claim=verdict.claim.text,

@@ -27,7 +27,7 @@ from redargue.runs.budget import Budget, Cost
 from redargue.service.guard import Turns
 from redargue.service.keys import DayBudget, KeyBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
-from redargue.service.proxy.structured import begins, is_broken, structure_of
+from redargue.service.proxy.structured import begins, has_object, structure_of
 from redargue.service.rules import RequestRules, RunChoices
 from redargue.spec import RunSpec
 from redargue.text import CheckedClaim
@@ -345,7 +345,7 @@ class AnswerCheck:
             self._problem = "unreadable_answer"
         else:
             if structure is None:
-                self._structured = int(is_broken(held))
+                self._structured = int(has_object(self._segmenter.text + held))
                 self._read(held, ended=True)
                 return
             self._start(structure.sentences)

@@ -19,12 +19,15 @@ from redargue.service.proxy.settings import (
 from redargue.service.proxy.shapes import strings
 from redargue.text.segment import delimited_parts, readable_context
 
+_LONGEST_QUESTION = 300  # characters
+
 
 class ConversationContexts(NamedTuple):
-    """The documents of a request: those that are read, and how many are not, or not whole."""
+    """The documents of a request: those that are read, and how many are not, or not whole; its last question."""
 
     documents: tuple[Passage, ...]
     unread: UnreadContexts
+    question: str = ""
 
 
 def contexts_of(
@@ -57,7 +60,20 @@ def contexts_of(
     return ConversationContexts(
         tuple(context.passage(places.get(text) or next(others)) for text, context in zip(read, contexts, strict=True)),
         {how: number for how, number in unread.items() if number},
+        _question(body),
     )
+
+
+def _question(body: Mapping[str, Any]) -> str:
+    """The end of the user's last message, where it is a question."""
+    said = [content_text(message.get("content")) for message in messages_of(body) if message.get("role") == "user"]
+    return question_in(next(reversed(said), content_text(body.get("input"))))
+
+
+def question_in(text: str) -> str:
+    """The end of a text, where it is a question; else empty."""
+    end = text.rstrip(" \t\r\n\"'”’)*_!")[-_LONGEST_QUESTION:]
+    return end if end.endswith("?") else ""
 
 
 def _distinct(texts: Iterable[str | RequestContext]) -> list[str | RequestContext]:

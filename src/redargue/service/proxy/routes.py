@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
@@ -28,7 +28,7 @@ from redargue.service.problems import openai_error
 from redargue.service.proxy import NO_UPSTREAM, Proxy, Withheld, objection, require_checked
 from redargue.service.proxy.block import CheckBlock, ProxyTally, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checked, Checkers
-from redargue.service.proxy.contexts import ConversationContexts, contexts_of
+from redargue.service.proxy.contexts import ConversationContexts, contexts_of, question_in
 from redargue.service.proxy.settings import (
     MODES,
     CheckOptions,
@@ -241,6 +241,7 @@ def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
         """Experimental: the span classifier of vLLM's Semantic Router (``http_classify``)."""
         settings = proxy.checkers.settings
         decided = plan(settings.model_copy(update={"mode": "annotate"}), CheckOptions())
+        decided = decided.model_copy(update={"question": question_in(request.parameters.question)})
         found, block = await proxy.check_whole(request.inputs, request.documents(), decided, route="/classify", day=day)
         if block.outcome is Outcome.UNCHECKED:
             status = UNCHECKED_STATUS.get(block.reason, 503)
@@ -378,7 +379,7 @@ class Guardrail:
         given = request.additional_provider_specific_params or {}
         options = read_check_options({name: given[name] for name in CheckOptions.model_fields if name in given})
         chosen = plan(settings, options)
-        texts = [without_footnotes(whole_characters(text)) for text in request.texts or []]
+        texts = [whole_characters(text) for text in request.texts or []]
         call = (owner, request.litellm_call_id or "")
         if request.input_type == "request":
             messages = request.structured_messages or []
@@ -386,16 +387,16 @@ class Guardrail:
             if request.litellm_call_id:
                 self._calls.keep(call, contexts)
             # The model does not receive the footnotes of earlier answers.
-            return _changed(request.texts or [], texts)
+            return _changed(request.texts or [], [*map(without_footnotes, texts)])
         known = self._calls.contexts(call)
         self._proxy.tally.unknown_calls += known is None
-        documents, unread = known or contexts_of({}, options.contexts)
+        documents, unread, question = known or contexts_of({}, options.contexts)
         if chosen.mode == "off":
             return GuardrailResponse()
-        chosen = chosen.model_copy(update={"unread_contexts": unread})
+        chosen = chosen.model_copy(update={"unread_contexts": unread, "question": question})
         check = partial(self._proxy.check_whole, documents=documents, plan=chosen, route=GUARDRAIL_PATH, day=day)
-        blocks = [block for _, block in await gather_or_cancel(map(check, texts))]
-        return self._response(texts, blocks, chosen)
+        found = await gather_or_cancel(_without_ours(text, check) for text in texts)
+        return self._response([text for text, _ in found], [block for _, block in found], chosen)
 
     def _response(self, texts: list[str], blocks: list[CheckBlock], chosen: Plan) -> GuardrailResponse:
         message, withheld = self._proxy.checkers.settings.block_message, self._proxy.tally.withheld
@@ -415,6 +416,19 @@ class Guardrail:
         if chosen.mode in ("footnote", "revise"):  # a guardrail cannot ask the model again
             return _changed(texts, [text + footnotes(block, text) for text, block in zip(texts, blocks, strict=True)])
         return GuardrailResponse()
+
+
+async def _without_ours(
+    text: str, check: Callable[[str], Awaitable[tuple[Checked, CheckBlock]]]
+) -> tuple[str, CheckBlock]:
+    """A text and its block; footnotes are left out of it where they are those that its check adds."""
+    plain = without_footnotes(text)
+    if plain != text:  # LiteLLM may send an answer twice, or a model imitates footnotes
+        _, block = await check(plain)
+        if text == plain + footnotes(block, plain):
+            return plain, block
+    _, block = await check(text)
+    return text, block
 
 
 def _changed(texts: list[str], sent: list[str]) -> GuardrailResponse:

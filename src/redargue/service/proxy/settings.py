@@ -189,7 +189,12 @@ class CheckOptions(Frozen):
 
 
 class Plan(Frozen):
-    """How one answer is checked; ``unread_contexts``: the documents of its request that are not read, or not whole."""
+    """How one answer is checked.
+
+    Attributes:
+        unread_contexts: the documents of its request that are not read, or not whole.
+        question: that it answers, which may say what a short answer states; may be empty.
+    """
 
     mode: Mode
     method: str
@@ -202,6 +207,7 @@ class Plan(Frozen):
     budget: str | None = None
     as_of: date | None = None
     unread_contexts: UnreadContexts = Field(default_factory=dict)
+    question: str = ""
 
     @property
     def buffered(self) -> bool:

@@ -75,14 +75,14 @@ def unread_fields(
     """
     fields = shape.fields_of(value)
     for name, inner in value.items():
-        at = f"{place}.{name if _is_name(name) else '…'}".removeprefix(".")
+        at = f"{place}.{name if is_name(name) else '…'}".removeprefix(".")
         kind = fields.get(name)
         if isinstance(kind, Shape):
             yield from _unread_in_shape(value, name, kind, echoed, at)
         elif kind in (ValueKind.CALL, ValueKind.BESIDE):
             if _has_text(inner):
                 yield UnreadField(value, name, at, kind)
-        elif not _is_name(name) or not _is_accounted_for(inner, kind, echoed):
+        elif not is_name(name) or not _is_accounted_for(inner, kind, echoed):
             yield UnreadField(value, name, at, None)
 
 
@@ -110,20 +110,21 @@ def _is_accounted_for(value: object, kind: ValueKind | None, echoed: Collection[
     if kind is ValueKind.READ:
         return value is None or isinstance(value, str)
     if kind is ValueKind.NAME:
-        return all(map(_is_name, strings(value)))
+        return all(map(is_name, strings(value)))
     if kind is ValueKind.ECHO:
-        return all(_is_name(text) or text in echoed for text in strings(value))
+        return all(is_name(text) or text in echoed for text in strings(value))
     return kind is ValueKind.SEPARATE or not _has_text(value)
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
+    """Whether a text is at most one word, in ASCII."""
     return _NAME_PATTERN.fullmatch(text) is not None
 
 
 def _has_text(value: object) -> bool:
     """Whether a value contains a string with text, or a field whose name is not a name."""
     if isinstance(value, dict):
-        return not all(map(_is_name, value)) or any(map(_has_text, value.values()))
+        return not all(map(is_name, value)) or any(map(_has_text, value.values()))
     if isinstance(value, list):
         return any(map(_has_text, value))
     return isinstance(value, str) and bool(value.strip())

@@ -1,6 +1,6 @@
 """The texts in an answer that is a JSON object or array, as models write it where they are asked for a structure.
 
-Each string of two words or more is a text. Of the other values, those under a name such as ``sources`` state nothing;
+Each string of two words or more is a text. Of the other values, ASCII under a name such as ``sources`` states nothing;
 a number, a word or a truth under any other name may, and nobody reads it.
 """
 
@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from redargue.service.proxy.shapes import is_name
 from redargue.text.grounder import Segmenter
 from redargue.text.segment import Sentence
 
 _FENCE = r"\s*(?:```\w*\s+)?"
 _BEGUN = re.compile(_FENCE + r'(?:\{\s*["}]|\[\s*[\[{"])')
-_OBJECT = re.compile(_FENCE + r'(?:\[\s*)?\{\s*"')
+_OBJECT = re.compile(r'^[ \t>*-]*(?:```\w*[ \t]+)?(?:\[\s*)?\{\s*"', re.MULTILINE)
 _MAY_BEGIN = re.compile(r"\s*(?:`{0,2}|```\w*\s*|(?:```\w*\s+)?[{\[]\s*)\Z")
 _FENCED = re.compile(_FENCE + r"(?P<value>.*?)\s*(?:```\s*)?\Z", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
@@ -43,9 +44,9 @@ def begins(text: str) -> bool | None:
     return None if _MAY_BEGIN.match(text) else False
 
 
-def is_broken(text: str) -> bool:
-    """Whether a text that is not JSON begins as an object, which was cut off: nobody read its last value."""
-    return _OBJECT.match(text) is not None
+def has_object(text: str) -> bool:
+    """Whether a line of a text that is not JSON begins an object, whose values nobody reads."""
+    return _OBJECT.search(text) is not None
 
 
 def structure_of(text: str) -> Structure | None:
@@ -64,9 +65,10 @@ def structure_of(text: str) -> Structure | None:
     sentences: list[Sentence] = []
     unread = 0
     for name, token, start in _values(found["value"], found.start("value")):
-        if token.startswith('"') and len(json.loads(token).split()) > 1:
+        value = json.loads(token) if token.startswith('"') else token
+        if token.startswith('"') and len(value.split()) > 1:
             sentences += _sentences(token, start)
-        elif name not in _NAMES and token not in ("null", '""'):
+        elif not (name in _NAMES and is_name(value)) and token not in ("null", '""'):
             unread += 1
     return Structure(tuple(sentences), unread)
 

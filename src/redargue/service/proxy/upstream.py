@@ -100,7 +100,7 @@ async def refuse(
 OUR_KEYS = "rdg_"  # prefix of the keys of this service, which no upstream may see
 _FORWARDED = ("accept", "content-type", "idempotency-key", "traceparent", "tracestate", "user-agent")
 _FORWARDED_PREFIXES = ("openai-", "x-stainless-", "x-client-request-id")
-_OF_A_KEY = ("openai-organization", "openai-project")  # which of a key's accounts pays
+_OF_A_KEY = ("openai-organization", "openai-project", "idempotency-key")  # name things of a client's own account
 _RETURNED = frozenset(
     (
         "content-type content-language cache-control retry-after retry-after-ms x-should-retry x-accel-buffering"
