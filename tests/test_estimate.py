@@ -13,18 +13,19 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.estimate import TOKENS, Estimate, estimate
+from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.methods import Agent, Method
 from redargue.methods.base import configure
 from redargue.methods.dry_run import costs, dry_run
-from redargue.methods.made_up_agents import DISAGREES
+from redargue.methods.made_up_agents import AGREES, DISAGREES
 from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Price, Prices
 from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
-from support.debates import CLAIM, ShelfTool, answer, checked, script
+from support.debates import CLAIM, TEXT, ShelfTool, answer, checked, script
 from support.loopback import Behaviour, Loopback
 from support.scripts import agreeing, disagreeing, doubtful
 
@@ -61,16 +62,17 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def evidence() -> dict[str, ShelfTool]:
-    return {name: ShelfTool(name) for name in TOOLS}
+def evidence(document: str = "") -> dict[str, ShelfTool]:
+    """Tools that find the same text, of a document that they name or do not."""
+    return {name: ShelfTool(name, Passage(text=TEXT, title="Cape Ansel", document=document)) for name in TOOLS}
 
 
-async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter[str], int]:
+async def held(parts: dict[str, Any], settings: dict[str, Any], document: str = "") -> tuple[Counter[str], int]:
     """How often each task was asked, and how many searches were made."""
     backend = ScriptedBackend(script(**parts))
     # Scripted debaters never change their minds: a dry run is of a debate in which something is new each round.
     settings = {"keep_unchanged": False, **settings}
-    with Verifier(DEBATE, backend=backend, evidence=evidence(), settings=settings, claims=[CLAIM]) as verifier:
+    with Verifier(DEBATE, backend=backend, evidence=evidence(document), settings=settings, claims=[CLAIM]) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert verdict.error is None
     return Counter(task.name() for task, _ in backend.calls), verdict.usage.searches
@@ -82,9 +84,26 @@ async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter
 async def test_a_dry_run_counts_what_a_debate_of_its_course_asks(course: str, settings: dict[str, Any]) -> None:
     asked, searches = await held(COURSES[course], settings)
     with Verifier(DEBATE, backend=ScriptedBackend(script()), evidence=evidence(), settings=settings) as verifier:
-        run = costs(verifier.method).low if course == "low" else dry_run(verifier.method, CLAIM, DISAGREES)
+        run = dry_run(verifier.method, CLAIM, AGREES if course == "low" else DISAGREES)
+        assert costs(verifier.method).low.size <= run.size
     assert run.calls == dict(asked)
     assert run.searches.total() == searches
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"query_formulation": False},
+        {"debaters": ("corpus", "corpus")},
+        {"first_query": "model"},
+        {"scoring": "run_all_rounds", "rounds": 4},
+    ],
+)
+async def test_the_lowest_cost_is_that_of_tools_that_find_the_same(settings: dict[str, Any]) -> None:
+    asked, searches = await held({}, {"keep_unchanged": True, **settings}, document="the register")
+    with Verifier(DEBATE, backend=ScriptedBackend(script()), evidence=evidence(), settings=settings) as verifier:
+        low = costs(verifier.method).low
+    assert (low.calls, low.searches.total()) == (dict(asked), searches)
 
 
 async def test_the_likely_course_ends_in_its_second_round() -> None:

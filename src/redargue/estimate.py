@@ -109,7 +109,8 @@ def estimate(
     pace = f"{call_seconds:g} s per call, {search_seconds:g} s per search"
     assumed = [f"{pace}, concurrency {concurrency}", *refused]
     if chat:
-        assumed.append("a model without visible reasoning; no request refused or repeated")
+        replies = "no request refused, repeated or answered with fewer replies than it asks for"
+        assumed.append(f"a model without visible reasoning; {replies}")
         if low.usd is None:
             assumed.append(f"no total in dollars: {_unpriced(verifier, chat)}")
     if getattr(verifier.backend, "paid_models", ()):

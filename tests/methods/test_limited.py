@@ -15,14 +15,17 @@ from redargue.events import EvidenceFound
 from redargue.evidence import Gap, GapKind, Passage, Side
 from redargue.memory.memory import LOOKUP
 from redargue.methods.base import configure, methods
+from redargue.methods.baselines.react import ThinkAndAct
+from redargue.methods.mermaid.tasks import NextStep
 from redargue.methods.one_pass import Answers
 from redargue.methods.verdict_parts import limited
 from redargue.quotes import find_quote
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import AnyTask
+from redargue.tasks.step import Step
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
-from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, script
+from support.debates import CLAIM, CLOCK, QUOTE, EmptyTool, ShelfTool, answer, script
 
 pytestmark = pytest.mark.anyio
 
@@ -48,11 +51,6 @@ class Quoting(ScriptedBackend):
             given = filter(None, said.answers)
             return Answers(answers=tuple(each.model_copy(update={"quotes": self._quotes}) for each in given))
         return said.model_copy(update={"quotes": self._quotes}) if "quotes" in type(said).model_fields else said
-
-
-class EmptyTool(ShelfTool):
-    async def search(self, query: str, k: int, **given: Any) -> tuple[Passage, ...]:
-        return ()
 
 
 async def verify(
@@ -129,6 +127,20 @@ async def test_a_search_that_found_nothing_is_not_a_search_that_failed() -> None
         verdict = await verifier.verify(CLAIM)
     assert (verdict.caveats, verdict.unchecked) == ((Caveat(kind=CaveatKind.NOTHING_FOUND),), None)
     assert verdict.gaps == (Gap(kind=GapKind.EMPTY, tool="corpus", query=CLAIM.text),)
+
+
+@pytest.mark.parametrize(("method", "task"), [("react", ThinkAndAct), ("mermaid", NextStep)])
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+async def test_a_claim_that_is_left_open_without_a_search_says_that_there_is_no_evidence(
+    method: str, task: type[AnyTask], profile: str
+) -> None:
+    parts = script() | {task: Step(thought="I do not know.", answer="NOT ENOUGH INFO")}
+    settings = FEW.get(method, {}) | {"tools": ("corpus",)}
+    options: Any = {"profile": profile, "settings": settings, "evidence": {"corpus": ShelfTool("corpus")}}
+    with Verifier(method=method, backend=ScriptedBackend(parts), clock=CLOCK, **options) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    assert (verdict.label, verdict.rounds) == ("NOT ENOUGH INFO", 1 if profile == "paper" else 5)
+    assert (verdict.caveats, verdict.unchecked) == ((Caveat(kind=CaveatKind.NOTHING_FOUND),), None)
 
 
 async def test_a_quotation_of_the_other_side_does_not_count() -> None:

@@ -1,4 +1,4 @@
-"""An answer that no quotation carries is sent back while steps are left (hardened)."""
+"""An answer that no quotation carries, or that no search came before, is sent back while steps are left (hardened)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import Claim
+from redargue.claims import FREE_TEXT, Claim, LabelSet
 from redargue.evidence import Passage
 from redargue.methods.base import configure
 from redargue.methods.baselines.fire import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
@@ -18,7 +18,7 @@ from redargue.run import Run
 from redargue.tasks.score import CompareTexts, Similarities
 from redargue.tasks.step import Step, ToolCall
 from redargue.verdicts import Verdict
-from support.debates import CLOCK, QUOTE, ShelfTool
+from support.debates import CLOCK, QUOTE, EmptyTool, ShelfTool
 
 pytestmark = pytest.mark.anyio
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
@@ -41,14 +41,16 @@ def searches(method: str) -> Any:
     return Step(thought="I look.", action=ToolCall(name=name, input="Cape Ansel"))
 
 
-async def verify(method: str, *steps: Any, profile: str = "hardened") -> tuple[Verdict, list[Any]]:
+async def verify(
+    method: str, *steps: Any, profile: str = "hardened", claim: Claim = CLAIM, kind: Any = ShelfTool
+) -> tuple[Verdict, list[Any]]:
     """The verdict, and the tasks in which steps were asked for."""
     forced = FinalAnswer(final_answer="True")
     near: dict[Any, Any] = {CompareTexts: Similarities(values=(0.0,)), GiveFinalAnswer: forced}
     backend = ScriptedBackend({TASKS[method]: list(steps), **near})
-    run = Run(backend, {"corpus": ShelfTool("corpus", PAGE)}, clock=CLOCK)
+    run = Run(backend, {"corpus": kind("corpus", PAGE)}, clock=CLOCK)
     tools = {"tools": ("corpus",)}
-    verdict = await configure(method, profile, SETTINGS[method] | tools).verify(CLAIM, run)
+    verdict = await configure(method, profile, SETTINGS[method] | tools).verify(claim, run)
     return verdict, [task for task, _ in backend.calls if isinstance(task, TASKS[method])]
 
 
@@ -58,9 +60,29 @@ async def test_an_answer_without_a_search_is_told_to_search_and_uses_up_a_step(m
     verdict, asked = await verify(method, *steps)
     assert (verdict.label, verdict.rounds) == ("SUPPORTS", 3)
     assert [quote.found for quote in verdict.quotes] == [True]
-    told = f"The answer {WORDS[method]} does not count yet: nothing is quoted."
+    told = f"The answer {WORDS[method]} does not count yet: nothing is quoted. Give the evidence: search for it."
     assert told in asked[1].prompt_text()
     assert told not in asked[0].prompt_text()
+
+
+def unsure(answer: str = "NOT ENOUGH INFO") -> Step:
+    return Step(thought="I do not know.", answer=answer)
+
+
+@pytest.mark.parametrize("labels", [CLAIM.labels, FREE_TEXT], ids=lambda labels: labels.name)
+@pytest.mark.parametrize("method", ["react", "mermaid"])
+async def test_an_answer_on_no_side_needs_a_search_too(method: str, labels: LabelSet) -> None:
+    claim = CLAIM.model_copy(update={"labels": labels})
+    verdict, asked = await verify(method, unsure(), searches(method), unsure(), claim=claim)
+    assert (verdict.label, verdict.rounds) == ("NOT ENOUGH INFO", 3)
+    told = "does not count yet: nothing was searched. Give the evidence: search for it."
+    assert told in asked[1].prompt_text()
+
+
+@pytest.mark.parametrize("method", ["react", "mermaid"])
+async def test_an_answer_on_no_side_counts_after_a_search_that_found_nothing(method: str) -> None:
+    verdict, asked = await verify(method, searches(method), unsure(), kind=EmptyTool)
+    assert (verdict.label, len(asked)) == ("NOT ENOUGH INFO", 2)
 
 
 @pytest.mark.parametrize("method", TASKS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,8 @@ def said(prompt: ShownPrompt) -> str:
     return "\n".join(message["content"] for message in prompt.messages if message["role"] != "assistant")
 
 
-def shown(method: str, claim: str | Claim = CLAIM) -> list[ShownPrompt]:
-    return preview(RunSpec(method=method, profile="hardened"), claim)
+def shown(method: str, claim: str | Claim = CLAIM, **settings: Any) -> list[ShownPrompt]:
+    return preview(RunSpec(method=method, profile="hardened", settings=settings), claim)
 
 
 @pytest.mark.parametrize("method", SHIPPED)
@@ -37,3 +38,28 @@ def test_a_prompt_with_documents_says_as_of_when_they_are_read(method: str) -> N
 def test_a_prompt_for_a_json_object_has_a_field_for_quotations_and_asks_for_no_quotation_marks(method: str) -> None:
     for prompt in shown(method):
         assert "double quotation marks" not in said(prompt), prompt.task
+
+
+def judged(method: str, **settings: Any) -> str:
+    """The judge's prompt."""
+    return said(next(prompt for prompt in shown(method, **settings) if prompt.task == "JudgeDebate"))
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"), [("pair", {}), ("one-pass", {}), ("tool-mad", {"debaters": ("corpus", "corpus")})]
+)
+def test_no_prompt_calls_the_sources_of_debaters_different(method: str, settings: dict[str, Any]) -> None:
+    for prompt in shown(method, **settings):
+        assert not re.search(r"different sources|with their sources", said(prompt)), prompt.task
+    assert "The debaters: Debater A (" in judged(method, **settings)
+
+
+def test_a_judge_of_debaters_without_documents_is_asked_for_what_it_knows() -> None:
+    words = judged("tool-mad", debaters=("none", "none"))
+    assert "There are no documents: answer from what you know." in words
+    assert "SUPPORTS: every part of the claim is correct." in words
+    assert not re.search(r"(?i)quot|faithfulness|the documents|No document was found", words)
+    for debaters in (("corpus", "none"), ("corpus", "keywords")):
+        words = judged("tool-mad", debaters=debaters)
+        assert "Read the documents again yourself and answer from them alone" in words
+        assert "There are no documents" not in words

@@ -108,6 +108,13 @@ class ShelfTool:
         return self.passages[:k]
 
 
+class EmptyTool(ShelfTool):
+    """A tool that finds nothing."""
+
+    async def search(self, query: str, k: int, **given: Any) -> tuple[Passage, ...]:
+        return ()
+
+
 def answer(label: str | None, *quotes: str) -> Answer:
     """An answer with that label on its last line."""
     return Answer(text=f"Because of the document.\n**{label}**", label=label, quotes=quotes or (QUOTE,))

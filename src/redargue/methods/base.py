@@ -25,7 +25,7 @@ from redargue.backends import Stability, require
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import BadReply, UsageError, problem_location, problem_of
-from redargue.events import Answered
+from redargue.events import Answered, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
 from redargue.methods.setting_types import Word
@@ -304,6 +304,11 @@ class Method:
         if self.settings.profile != "hardened" or side_of(self.claim.labels, label) is Side.CONTEXT:
             return ""
         return why_unquoted(texts, passages)
+
+    def why_unsearched(self, passages: Sequence[Passage]) -> str:
+        """Hardened only: that an answer comes before anything was read or searched; else empty."""
+        searched = any(isinstance(event, EvidenceFound | EvidenceMissing) for event in self.run.events)
+        return "" if self.settings.profile != "hardened" or passages or searched else "nothing was searched"
 
     def answered(
         self, agent: str, answer: Answer, *, round_: int = 0, passages: Sequence[Passage] | None = None

@@ -22,6 +22,7 @@ from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, Method, configure
 from redargue.methods.made_up_agents import (
     AGREES,
+    AGREES_ALIKE,
     AGREES_LATER,
     DAY,
     DISAGREES,
@@ -154,7 +155,7 @@ class _Case:
 
 @lru_cache(maxsize=256)
 def _costs(case: _Case, claim: Claim, together: int) -> Costs:
-    courses = AGREES_LATER, AGREES, DISAGREES, DOUBTS, MAKES_UP
+    courses = AGREES_LATER, AGREES, AGREES_ALIKE, DISAGREES, DOUBTS, MAKES_UP
     runs = [dry_run(case.method, claim, course, actions=case.actions, together=together) for course in courses]
     if error := next(filter(None, (run.error for run in runs)), None):
         raise error
@@ -205,7 +206,7 @@ async def _verified(
     memory = MadeUpMemory(names[0] if names else "", knows=course.recalls)
     run = Run(
         _Backend(course, counted, seen),
-        {name: _Tool(name, tools[name].about if name in tools else "", counted, course.shelf) for name in names},
+        {name: _Tool(name, tools[name].about if name in tools else "", counted, course) for name in names},
         clock=_Still(),
         actions={name: MadeUpAction(_Tool(name, about, counted), parameters) for name, about, parameters in actions},
         memory=memory,
@@ -256,8 +257,8 @@ class _Backend(MadeUpBackend):
 class _Tool(MadeUpTool):
     """Counts the searches; each takes its time."""
 
-    def __init__(self, name: str, about: str, counted: DryRun, shelf: str = "") -> None:
-        super().__init__(name, about, shelf=shelf)
+    def __init__(self, name: str, about: str, counted: DryRun, course: Course = AGREES) -> None:
+        super().__init__(name, about, shelf=course.shelf, finds_all=course.finds_all)
         self._counted = counted
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:

@@ -59,15 +59,16 @@ def quotation(number: int) -> str:
 
 
 class MadeUpTool:
-    """Finds other passages for every query; the same as all tools on its ``shelf``, by default itself alone."""
+    """Finds other passages for every query, or the same; as all tools on its ``shelf`` do, by default itself alone."""
 
     revision = ""
     online = False
 
-    def __init__(self, name: str, about: str = "", *, shelf: str = "") -> None:
-        self.name, self.about, self._shelf = name, about, shelf or name
+    def __init__(self, name: str, about: str = "", *, shelf: str = "", finds_all: bool = False) -> None:
+        self.name, self.about, self._shelf, self._finds_all = name, about, shelf or name, finds_all
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        query = "" if self._finds_all else query
         return tuple(
             Passage(
                 title=f"(title {number})",
@@ -138,6 +139,7 @@ class Course:
         recalls: whether the evidence memory knows anything.
         makes_up: whether agents quote words that no passage has.
         shelf: what all search tools search, if it is one thing; empty for a shelf of its own for each.
+        finds_all: whether every query finds the same passages.
         logprobs: whether replies have log probabilities; without them some methods draw further samples.
     """
 
@@ -149,11 +151,14 @@ class Course:
     recalls: bool = False
     makes_up: bool = False
     shelf: str = ""
+    finds_all: bool = False
     logprobs: bool = True
 
 
-# The lowest cost: all agents agree, are sure, and answer without another step.
+# The lowest cost is that of one of two: all agents agree, are sure, and answer without another step, from what each
+# tool finds for each query, or from the same, because all tools find all that there is.
 AGREES = Course(differing=0, refusing=0, searching=0, items=1, similarity=1.0)
+AGREES_ALIKE = replace(AGREES, shelf="every tool", finds_all=True)
 # The likely cost, by judgement: each agent changes its mind once, so that a debate ends in its second round; who works
 # in steps takes two of them before it answers; a list has two items; texts are near (above every threshold of
 # relevance), and no two of them are the same (below every threshold of repetition).

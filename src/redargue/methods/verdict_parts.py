@@ -182,11 +182,11 @@ def _why_not(verdict: Verdict, telling: Sequence[Quote], present: Sequence[Quote
 
 
 def _without_evidence(events: Sequence[Event]) -> tuple[dict[str, object], list[Caveat]]:
-    """Changes to a verdict, and its caveats, where no search found anything."""
+    """Changes to a verdict, and its caveats, where no search found anything, or none was made."""
     searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
-    if not searches or any(map(passages_of, events)):
+    if any(map(passages_of, events)):
         return {}, []
-    if all(isinstance(search, EvidenceMissing) for search in searches):
+    if searches and all(isinstance(search, EvidenceMissing) for search in searches):
         return {"unchecked": Unchecked(reason=UncheckedReason.SEARCH_FAILED)}, []
     return {}, [Caveat(kind=CaveatKind.NOTHING_FOUND)]
 
@@ -253,15 +253,17 @@ def why_unquoted(texts: Iterable[str], passages: Sequence[Passage]) -> str:
     return "what is quoted is too short, or only a title"
 
 
-def sent_back(word: str, why: str, *, can_search: bool) -> str:
-    """The note on such an answer that an agent with steps left reads.
+def sent_back(word: str, why: str, *, can_search: bool, has_read: bool) -> str:
+    """The note on an answer that does not count yet, which an agent with steps left reads.
 
     Args:
         word: that it answered.
-        why: from :func:`why_unquoted`.
+        why: from :func:`why_unquoted`, or that nothing was searched.
+        can_search: or it has read something.
+        has_read: whether there is anything to quote.
     """
-    more = "search for it, or copy" if can_search else "copy"
-    return f"The answer {word} does not count yet: {why}. Give the evidence: {more} the sentence that decides."
+    ways = ("search for it",) * can_search + ("copy the sentence that decides",) * has_read
+    return f"The answer {word} does not count yet: {why}. Give the evidence: {', or '.join(ways)}."
 
 
 def why_unsettled(verdict: Verdict, run: Run) -> tuple[str, ...]:

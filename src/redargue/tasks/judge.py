@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RecordError
 from redargue.evidence import Passage
-from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask
+from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, ReasonedReply
 from redargue.tasks.base import lines
 from redargue.tasks.sections import (
     claim_section,
@@ -101,6 +101,14 @@ class JudgeDebate(LabelledTask):
     def defines_labels(self) -> bool:
         return self.profile == "hardened"
 
+    @property
+    def has_documents(self) -> bool:
+        """Whether a debater has a source of documents; otherwise all answered from memory, and so does the judge."""
+        return not self.history or any(turn.query for turn in self.history)
+
+    def reply_type(self) -> type[Frozen]:
+        return super().reply_type() if self.has_documents or self.profile == "paper" else ReasonedReply
+
     def template_vars(self) -> Mapping[str, object]:
         labels, choice = self.claim.labels, self.choice().items()
         return {
@@ -108,7 +116,8 @@ class JudgeDebate(LabelledTask):
             "claim": claim_section(self.claim, self.profile),
             "labels": label_names(labels),
             "label_rules": "\n".join(f"if {when}, output **{name}**" for name, when in choice),
-            "label_definitions": label_definitions(labels),
+            "label_definitions": label_definitions(labels, has_documents=self.has_documents),
+            "has_documents": self.has_documents,
             "free_text": labels.free_text,
             "conflicting": labels.named(Meaning.CONFLICTING) or "",
             "conflict_caution": self.conflict_caution,
@@ -132,6 +141,7 @@ class JudgeDebate(LabelledTask):
         read = (passage for turn in self.history for passage in turn.passages)
         shown = tuple({(document_key(passage), passage.content): passage for passage in read}.values())
         found = f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found."
+        found = found if self.has_documents else ""
         numbers, answers = document_numbers(shown), []
         first: dict[tuple[str, str], int] = {}  # round in which a debater first gave an answer
         for turn in self.history:
@@ -161,7 +171,7 @@ class JudgeDebate(LabelledTask):
 
     def _debaters(self) -> str:
         named = ", ".join(f"{self._named(agent)} ({agent})" for agent in self._agents)
-        return f"The debaters, with their sources: {named}." if named else ""
+        return f"The debaters: {named}." if named else ""
 
     def _mean_score(self, score: MeanScore) -> str:
         value = "not available" if score.value is None else f"{score.value:.3f}"

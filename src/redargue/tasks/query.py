@@ -156,8 +156,9 @@ def parse_query(reply: str) -> Query | None:
     word.
     """
     bracket = re.search(r"\[\[(.*?)\]\]|\[(.*?)\]", reply, re.DOTALL)
-    text = " ".join(((bracket.group(1) or bracket.group(2) or "") if bracket else reply).split())
-    if _KEEPS.fullmatch(text) or (not bracket and _WITH_REASON.match(text)):
+    given = ((bracket.group(1) or bracket.group(2) or "") if bracket else reply).strip()
+    text, first_line = " ".join(given.split()), given.partition("\n")[0].strip()
+    if _KEEPS.fullmatch(text) or _KEEPS.fullmatch(first_line) or _WITH_REASON.match(text):
         return Query(kept=True)
     if not text:
         return Query(kept=True) if bracket else None

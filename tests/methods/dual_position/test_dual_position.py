@@ -150,6 +150,13 @@ async def test_no_rounds_at_all_are_one_referees_opinion_of_what_was_gathered() 
     assert (verdict.label, verdict.rounds, len(seen)) == ("REFUTES", 0, 1)
     assert seen[0].passages
     assert not seen[0].speeches
+    for profile, gatherers in (("hardened", True), ("hardened", False), ("paper", True), ("paper", False)):
+        await debate(JudgeTeams=judge, min_rounds=0, profile=profile, gatherers=gatherers)
+        words = seen[-1].prompt_text()
+        assert "The teams have not spoken" in words
+        assert "Below each statement" not in words
+        assert "the team that won" not in words
+        assert ("there are no documents" in words) == (profile == "hardened" and not gatherers)
     assert asked(run, "Rebut") == []
 
 
@@ -228,6 +235,17 @@ async def test_modules_can_be_left_out(off: str, missing: set[str]) -> None:
     names = {each.task for each in run.events if isinstance(each, CallFinished)}
     assert not names & missing
     assert {"WriteTeamQueries", "AnalyseText", "Rebut", "SummariseTeam", "JudgeTeams"} - missing <= names
+
+
+async def test_a_summariser_whose_members_wrote_nothing_is_not_asked() -> None:
+    verdict, run = await debate(CLAIM, gatherers=False, analysts=False, rebutters=False)
+    assert asked(run, "SummariseTeam") == []
+    judged = next(task for task, _ in run.backend.calls if isinstance(task, JudgeTeams))  # type: ignore[attr-defined]
+    assert [speech.argument.text for speech in judged.speeches][:2] == [
+        "The claim is factual.",
+        "The claim is not factual.",
+    ]
+    assert verdict.label == "SUPPORTS"
 
 
 async def test_uncertainty_reaches_the_summariser_as_a_level() -> None:
@@ -574,6 +592,13 @@ async def test_three_referees_judge_where_no_team_concedes() -> None:
 async def test_referees_after_a_concession_are_a_setting(setting: str, referees: int) -> None:
     _, run = await hardened(OPEN, SpeakForTeam=speaking("negative"), after_concession=setting)
     assert len(asked(run, "JudgeTeams")) == referees
+
+
+@pytest.mark.parametrize("least", [1, 3])
+async def test_a_concession_ends_no_debate_that_stops_by_consensus_alone(least: int) -> None:  # DPD-3
+    verdict, run = await hardened(OPEN, SpeakForTeam=speaking("negative"), stop="consensus", min_rounds=least)
+    assert (verdict.decided_by, verdict.rounds) == ("referees", least)
+    assert {round_ for round_, _ in asked(run, "JudgeTeams")} == {least}
 
 
 async def test_a_statement_is_one_call_or_two() -> None:

@@ -15,6 +15,7 @@ from redargue.claims import FEVER, TWO, Claim, LabelSet, Meaning
 from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.evidence import Passage, QuoteStatus, Side
+from redargue.methods.base import configure
 from redargue.methods.faithfulness import reasoning_of
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
@@ -510,9 +511,26 @@ async def test_a_document_with_a_blank_summary_is_read_whole() -> None:
     assert [passage.text for passage in read.passages] == [TEXT]
 
 
-async def test_an_error_of_one_debater_is_the_error_of_the_debate() -> None:
+UNREAD = BadReply("the reply cannot be read", raw="I cannot decide.")
+
+
+async def test_a_debate_without_an_answer_that_can_be_read_is_an_error() -> None:
     with pytest.raises(BadReply, match="cannot be read"):
-        await debate(script(AnswerClaim=BadReply("the reply cannot be read", raw="?")))
+        await debate(script(AnswerClaim=UNREAD))
+
+
+@pytest.mark.parametrize("profile", ["paper", "acl", "hardened"])
+async def test_an_answer_that_cannot_be_read_agrees_with_nothing_and_the_debate_goes_on(profile: str) -> None:  # TM-3
+    settings = configure("tool-mad", profile, {}).settings.model_dump()
+    said = [UNREAD, answer("SUPPORTS", TEXT)]  # another quotation than the other debater's
+    verdict, run = await debate({**script(), (AnswerClaim, "keywords"): said}, **settings)
+    assert (verdict.decided_by, verdict.label, verdict.rounds) == ("consensus", "SUPPORTS", 2)
+    assert verdict.round_labels == (("SUPPORTS", None), ("SUPPORTS", "SUPPORTS"))
+    assert tasks(run, AnswerClaim, "corpus")[1].others[0].text == "I cannot decide."
+    verdict, run = await debate({**script(), (AnswerClaim, "keywords"): UNREAD}, **settings)
+    assert (verdict.decided_by, verdict.label) == ("judge", "REFUTES")
+    assert len(tasks(run, AnswerClaim, "keywords")) == 3  # asked anew in every round
+    assert ("nothing that could be read" in tasks(run, JudgeDebate)[0].prompt_text()) == (profile == "hardened")
 
 
 async def test_the_claims_own_labels_are_offered() -> None:

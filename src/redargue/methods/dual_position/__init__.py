@@ -86,7 +86,8 @@ class DualPositionSettings(MethodSettings):
             one of them has the other alone.
         after_concession: the referees who judge a round in which a team concedes: all, one, or none. With "none" the
             team that does not concede has won if a quotation of its own can carry its side; if both concede, the claim
-            is left open, where its labels allow that (``tied``); else one referee judges.
+            is left open, where its labels allow that (``tied``); else, and where a concession ends no debate
+            (``stop``), one referee judges.
         transition: who opens the round after a vote (``D9``): both teams concurrently, or one whose statement the other
             answers in the same round. ``true-skeptic`` (§4.1): after a vote for factual the negative team opens,
             otherwise the affirmative one. The first round is concurrent in any case (``D11``).
@@ -243,7 +244,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     def conceded(self, said: Sequence[Speech]) -> Vote | None:
         """What concessions alone decide: for the other team, if a quotation carries its side, or for neither."""
-        if self.settings.after_concession != "none":
+        if self.settings.stop != "settled" or self.settings.after_concession != "none":
             return None
         standing = [speech for speech in said if not speech.argument.concedes]
         if not standing:
@@ -349,8 +350,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return "\n".join(mark + cited(line, passage.title) for line in passage.text.splitlines() if line.strip())
 
     async def summarise(self, round_: int, position: Position, texts: Mapping[str, Statement]) -> TeamStatement:
-        """The team's statement; without a summariser its members' texts as they are, rebuttal first."""
-        if not self.settings.summarisers:
+        """The team's statement; without a summariser its members' texts as they are, rebuttal first, or its view."""
+        if not (self.settings.summarisers and texts):
             quotes = tuple(dict.fromkeys(quote for text in texts.values() for quote in text.argument.quotes))
             joined = "\n".join(text.argument.text for text in texts.values()) or STANCES[position]
             return TeamStatement(text=joined, quotes=quotes)

@@ -147,6 +147,7 @@ class JudgeTeams(Task[Judgement]):
             "claim": claim_section(self.claim, self.profile),
             "emphasis": self.emphasis,
             "debate": self._debate(),
+            "spoken": bool(self.speeches),
             "passages": bool(self.passages),
         }
 

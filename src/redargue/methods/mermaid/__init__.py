@@ -205,15 +205,16 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             return None
 
     def is_sent_back(self, number: int, step: Step) -> bool:
-        """Whether steps are left for an answer that no quotation carries (hardened); it uses up its step."""
+        """Whether steps are left for an answer without a quotation or a search (hardened); it uses up its step."""
         passages = self.read_so_far()
         can_search = bool(self.run.actions)
         if number == self.settings.max_steps or not (can_search or passages):
             return False
-        why = self.why_not_yet(step.answer, step.quotes, passages)
+        why = self.why_not_yet(step.answer, step.quotes, passages) or self.why_unsearched(passages)
         if why:
             words = {label: word for word, label in label_words(self.claim.labels).items()}
-            note = sent_back(words.get(str(step.answer), str(step.answer)), why, can_search=can_search)
+            word = words.get(str(step.answer), str(step.answer))
+            note = sent_back(word, why, can_search=can_search, has_read=bool(passages))
             self.report(number, thought=step.thought, problem=note)
             self.steps.append(PastStep(thought=step.thought, note=note))
         return bool(why)

@@ -16,7 +16,7 @@ from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.tool_mad.algorithm import Agreement, Algorithm1
 from redargue.methods.tool_mad.settings import ToolMadSettings
-from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Out, Task
 from redargue.tasks.judge import JudgeDebate, Turn
 from redargue.verdicts import Score
@@ -29,16 +29,12 @@ class ToolMad(Algorithm1, name="tool-mad", settings=ToolMadSettings):
     """
 
     async def ask(self, agent: Agent, kind: Callable[..., Task[Out]], /, *, round_: int = 0, **fields: Any) -> Out:
-        """``empty_equals_empty``: an unreadable answer is one without a label (``T12``).
-
-        ``unread_is_conflicting``: an unreadable judgement gets the label for conflicting evidence (``T22``).
-        """
+        """``unread_is_conflicting``: an unreadable judgement gets the label for conflicting evidence (``T22``)."""
         conflicting = self.claim.labels.named(Meaning.CONFLICTING) if self.settings.unread_is_conflicting else None
-        read: dict[object, bool] = {AnswerClaim: self.settings.empty_equals_empty, JudgeDebate: bool(conflicting)}
         try:
             answer = await super().ask(agent, kind, round_=round_, **fields)
         except BadReply as error:
-            if not read.get(kind):
+            if kind is not JudgeDebate or not conflicting:
                 raise
             answer = cast(Out, Answer(text=error.raw, label=None))
         if kind is JudgeDebate and conflicting and isinstance(answer, Answer) and answer.label is None:

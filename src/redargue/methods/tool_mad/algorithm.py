@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from redargue.backends import Stability
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import first_error, gather_or_cancel
+from redargue.errors import BadReply
 from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored, TurnKept
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
@@ -68,6 +69,7 @@ class Algorithm1(Method):
         kept: rounds and agents of turns that repeat the last round's.
         not_held: rounds that would repeat the last one; the judge reads them as if they had been held.
         alerts: the low scores of its last answer that a debater is warned about (``T15``).
+        unread: why the last answer that could not be read was not; None where all could.
     """
 
     paper = "Jeong et al., Tool-MAD, 2026, arXiv 2601.04742"
@@ -92,6 +94,7 @@ class Algorithm1(Method):
         self.objections = {turn.round: self.objected for turn in self.opening}
         self.kept: set[tuple[int, str]] = set()
         self.not_held = 0
+        self.unread: BadReply | None = None
         try:
             async with asyncio.TaskGroup() as self.background:
                 return await self.debate()
@@ -221,7 +224,7 @@ class Algorithm1(Method):
         """Whether a debater would be asked what it answered in the last round: only its own answer is new."""
         if not (self.hardened and self.settings.keep_unchanged):
             return False
-        if self.alerts.get(own.agent) or self.why_ungrounded(own):
+        if own.answer.label is None or self.alerts.get(own.agent) or self.why_ungrounded(own):
             return False
         if self.settings.stable_by == "quotations" and len({turn.answer.label for turn in self.history[-1]}) == 1:
             known = {passage.sha256 for passage in own.passages}  # the others said the same
@@ -354,21 +357,24 @@ class Algorithm1(Method):
         others: tuple[OtherAnswer, ...],
         own: Turn | None = None,
     ) -> Turn:
-        """The debater's answer (Eq. 3, 6); its scores are computed in the background."""
-        answer = await self.ask(
-            debater,
-            AnswerClaim,
-            round_=round_,
-            passages=evidence.passages,
-            numbers=evidence.numbers,
-            has_tool=debater.tool is not None,
-            others=others,
-            own=without_quotations(own.answer.text) if own and self.hardened else "",
-            keeps_quoted=self.hardened and bool(self.quoted_by(debater.name)),
-            ungrounded=self.why_ungrounded(own) if own else "",
-            alert=self.alerts.get(debater.name, ()),
-            label_reading=self.settings.label_reading,
-        )
+        """The debater's answer (Eq. 3, 6), which has no label if it cannot be read; scored in the background."""
+        try:
+            answer = await self.ask(
+                debater,
+                AnswerClaim,
+                round_=round_,
+                passages=evidence.passages,
+                numbers=evidence.numbers,
+                has_tool=debater.tool is not None,
+                others=others,
+                own=without_quotations(own.answer.text) if own and self.hardened else "",
+                keeps_quoted=self.hardened and bool(self.quoted_by(debater.name)),
+                ungrounded=self.why_ungrounded(own) if own else "",
+                alert=self.alerts.get(debater.name, ()),
+                label_reading=self.settings.label_reading,
+            )
+        except BadReply as error:
+            self.unread, answer = error, Answer(text=error.raw, label=None)
         turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
         self.answered(debater.name, answer, round_=round_, passages=self.documents_of(turn))
         self.score_early(turn)
@@ -380,8 +386,14 @@ class Algorithm1(Method):
             self.start_scoring(turn)
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
-        """Whether all labels are equal (``T10``, ``T29``); an answer without one agrees with nothing (``T12``)."""
+        """Whether all labels are equal (``T10``, ``T29``); an answer without one agrees with nothing (``T12``).
+
+        Raises:
+            BadReply: no answer of the debate could be read.
+        """
         labels = {turn.answer.label for turn in turns}
+        if self.unread and not any(turn.answer.label for turn in chain.from_iterable(self.history)):
+            raise self.unread
         if None in labels or (len(labels) > 1 and not self.claim.labels.free_text):
             return Agreement(False)
         if len(labels) == 1:

@@ -65,7 +65,7 @@ class ToolMadSettings(MethodSettings):
             ``T26``); quotations are looked up in the documents themselves.
         query_formulation: whether agents write queries; otherwise the claim is the query in every round (Fig. 9).
         scoring: how "off" (Fig. 10) is understood (``T16``): ``label_only_stop`` ends on agreement whatever the
-            scores; ``run_all_rounds`` never ends before the last round.
+            scores; ``run_all_rounds`` ends before the last round only where that would repeat it (``keep_unchanged``).
         judge_scores: whether the judge is shown the scores (``T17``).
         judge_metric: the judge is shown the stability score, or the ACL version's consistency score, which gates
             nothing (``T24``).
@@ -74,7 +74,7 @@ class ToolMadSettings(MethodSettings):
         one_request: three questions from one request (in the ``hardened`` profile in one reply), or from three.
         label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``); then an
             answer may have none.
-        empty_equals_empty: whether answers without a label agree (``T12``); a reply that cannot be read is then one.
+        empty_equals_empty: whether answers without a label agree, as those are that cannot be read (``T12``).
         undefined_passes: whether an undefined score passes the gate, and leaves the judge without a mean (``T13``).
         judge_sees_last_round: whether the judge reads the last round, too, or all rounds but the last (``T4``).
         judge_divisor: the judge's scores are sums over the rounds, divided by the rounds scored or by three (``T3``).

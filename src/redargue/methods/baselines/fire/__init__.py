@@ -159,8 +159,9 @@ class Fire(Method, name="fire", settings=FireSettings):
         if self.step == self.settings.max_steps:
             return False
         label = self.side_label(supported=move.final_answer == "True")
-        why = self.why_not_yet(label, move.quotes, found_in(tuple(self.results)))
-        self.unquoted = sent_back(move.final_answer, why, can_search=True) if why else ""
+        passages = found_in(tuple(self.results))
+        why = self.why_not_yet(label, move.quotes, passages)
+        self.unquoted = sent_back(move.final_answer, why, can_search=True, has_read=bool(passages)) if why else ""
         return bool(why)
 
     async def repeats(self, query: str) -> bool:

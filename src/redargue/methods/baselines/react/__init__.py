@@ -209,12 +209,13 @@ class React(Method, name="react", settings=ReactSettings):
         return step
 
     def is_sent_back(self, number: int, step: Step) -> bool:
-        """Whether steps are left for an answer that no quotation carries (hardened); it uses up its step."""
+        """Whether steps are left for an answer without a quotation or a search (hardened); it uses up its step."""
         if number == self.settings.max_steps:
             return False
-        why = self.why_not_yet(step.answer, step.quotes, self.agents[AGENT].passages)
+        passages = self.agents[AGENT].passages
+        why = self.why_not_yet(step.answer, step.quotes, passages) or self.why_unsearched(passages)
         if why:
-            note = sent_back(str(step.answer), why, can_search=True)
+            note = sent_back(str(step.answer), why, can_search=True, has_read=bool(passages))
             self.report(number, thought=step.thought, problem=note)
             self.steps.append(PastStep(thought=step.thought, note=note))
         return bool(why)
