@@ -50,6 +50,7 @@ def only(text: str) -> Quantity:
         ("twice", "double"),
         ("8 pm", "20:00"),
         ("noon", "12:00"),
+        ("5 feet 6 inches", "66 inches"),
     ],
 )
 def test_different_words_for_one_value_are_equal(one: str, other: str) -> None:
@@ -113,6 +114,9 @@ def test_dates_years_and_names_are_told_apart(text: str, dimensions: list[str]) 
         ("It rose to\n1,310.", [("1,310", "count")]),
         ("It cost €8.7\nmillion.", [("€8.7 million", "EUR")]),
         ("visitors 10\n250 staff", [("10", "count"), ("250", "count")]),
+        ("on 13.05.2021", [("13.05.2021", "month"), ("13.05.2021", "day"), ("13.05.2021", "year")]),
+        ("on 05/13/2021", [("05/13/2021", "month"), ("05/13/2021", "day"), ("05/13/2021", "year")]),
+        ("on 3/5/2021", [("3/5/2021", "year")]),  # in March or May
     ],
 )
 def test_a_figure_keeps_its_value_beside_a_year_and_at_the_end_of_a_line(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redargue.nli.alignment import in_terms_of
+from support.growth import grows_with_the_square
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,28 @@ def test_a_bound_or_a_round_number_is_read_as_the_only_value_that_implies_it(
     evidence: str, claim: str, read: str
 ) -> None:
     assert in_terms_of(evidence, claim) == read
+
+
+NTA = "Northern Transit Authority"
+
+
+@pytest.mark.parametrize(
+    ("document", "evidence", "claim", "read"),
+    [
+        (f"The {NTA} (NTA) ran it.", "The NTA left.", f"The {NTA} left.", "The NTA left."),
+        (f"NTA ({NTA}) ran it.", f"The {NTA} left.", "The NTA left.", f"The {NTA} left."),
+        ("The Bank of the North (BN).", "The Bank of the North left.", "BN left.", "Bank of the North left."),
+        (f"The {NTA} (NTA) ran it.", "The NTA left.", "The Northern Ferry left.", "The Northern Ferry left."),
+        (f"{NTA} (Leeds) ran it.", "Leeds left.", f"{NTA} left.", f"{NTA} left."),
+    ],
+)
+def test_an_abbreviation_is_read_as_the_evidence_has_it(document: str, evidence: str, claim: str, read: str) -> None:
+    assert in_terms_of(evidence, claim, document) == read
+
+
+@pytest.mark.parametrize("unit", ["Aa ", "A-", "AB (", "Aa Bb (", "a of "])
+def test_abbreviations_are_found_in_time_that_grows_with_the_length(unit: str) -> None:
+    assert not grows_with_the_square(lambda text: in_terms_of("It is so.", "It is 3.", text), unit * 40_000)
 
 
 @pytest.mark.parametrize(

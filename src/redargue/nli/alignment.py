@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby, takewhile
@@ -234,12 +234,19 @@ _LEAST_WRITTEN, _MOST_WRITTEN = 0.01, 10_000.0  # in another unit: years are not
 _WORDS_BEFORE = re.compile(r"\A(?:[^\W\d_]+ )*(?=\d)")
 
 
-def in_terms_of(evidence: str, claim: str) -> str:
-    """The claim, with its numbers, dates and measures as the evidence writes them.
+def in_terms_of(evidence: str, claim: str, document: str = "") -> str:
+    """The claim, with its numbers, dates, measures and abbreviations as the evidence writes them.
 
     A value that the evidence gives is written as there, and so is the only one that implies "about 15", "more than 400"
     or "the 1450s". Any other measure is converted if all measures of its dimension in the evidence have the same unit.
+
+    Args:
+        document: the text that the evidence is from, in which abbreviations may be explained.
     """
+    for name, short in sorted(_abbreviations(document)):
+        for one, other in ((name, short), (short, name)):
+            if _has(claim, one) and not _has(evidence, one) and _has(evidence, other):
+                claim = re.sub(rf"\b{re.escape(one)}\b", other, claim)
     stated = _written(claim)
     given = _written(evidence[:_MOST_PARSED]) if stated else []
     for values in reversed(stated):
@@ -249,6 +256,31 @@ def in_terms_of(evidence: str, claim: str) -> str:
                 text = text[0].lower() + text[1:]  # "At least", where a sentence began
             claim = claim[:start] + text + claim[end:]
     return claim
+
+
+_NAME = r"[A-Z][\w&’'-]{0,40}(?: (?:[A-Z][\w&’'-]{0,40}|of|for|and|the|on|in|de)){1,7}"
+_ABBREVIATED = re.compile(
+    rf"\b(?P<name>{_NAME}) \((?P<short>[A-Z][A-Za-z&]{{1,9}})\)|\b(?P<initials>[A-Z]{{2,9}}) \((?P<whole>{_NAME})\)"
+)
+
+
+@lru_cache(maxsize=256)
+def _abbreviations(document: str) -> frozenset[tuple[str, str]]:
+    """The names that a text abbreviates by their initials: "the Northern Transit Authority (NTA)"."""
+    found = set()
+    for match in _ABBREVIATED.finditer(document):
+        words, short = (match["name"] or match["whole"]).split(), match["short"] or match["initials"]
+        names = [words[start:] for start, word in enumerate(words[:-1]) if word[0].isupper()]
+        found |= {(" ".join(name), short) for name in names if _capitals(name) == _capitals(short)}
+    return frozenset(found)
+
+
+def _capitals(words: Iterable[str]) -> str:
+    return "".join(word[0] for word in words if word[0].isupper())
+
+
+def _has(text: str, name: str) -> bool:
+    return name in text and re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 _Written = tuple[Quantity, ...]  # the values of one span: of "4 and 9", or of a date

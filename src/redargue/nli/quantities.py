@@ -243,7 +243,7 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(
-    rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b"
+    rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|(?<![\d./])(?P<numeric>\d{{1,2}}(?P<mark>[./])\d{{1,2}}(?P=mark)\d{{4}})\b(?![./]?\d)"
     rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:(?:\s?[–-]\s?| and "
     rf"| to )(?P<last>\d{{1,2}}))? (?:of )?(?P<month>{_MONTH}),?(?: (?P<year>\d{{4}})\b)?"
     rf"|\b(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d|[.,]\d|:)(?:,? (?P<year2>\d{{4}})\b)?"
@@ -406,7 +406,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(_summed(sorted(parsed, key=lambda quantity: quantity.start), text))
 
 
-_JOINS = {"time": (" ", " and ", ", "), "mass": (" ",)}
+_JOINS = {"time": (" ", " and ", ", "), "mass": (" ",), "length": (" ",)}
 
 
 def _summed(parsed: list[Quantity], text: str) -> list[Quantity]:
@@ -462,6 +462,8 @@ def _date(match: re.Match[str]) -> list[Quantity]:
         return [
             _value(part, int(number)) for part, number in zip(("year", "month", "day"), iso.split("-"), strict=True)
         ]
+    if numeric := match["numeric"]:
+        return _numeric_date(*map(int, numeric.split(match["mark"])), american=match["mark"] == "/")
     if name := match["month"] or match["month2"] or match["month3"]:
         if name.lower() == "may" == (match["month3"] or "").lower() and not _may_is_a_month(match):
             return []
@@ -480,6 +482,16 @@ def _date(match: re.Match[str]) -> list[Quantity]:
         return [_value("year", 100 * int(match["century"]) - 99, 100 * int(match["century"]))]
     short = int(match["short"])
     return [_value("year", short + (1900 if short > 30 else 2000))]
+
+
+def _numeric_date(one: int, two: int, year: int, *, american: bool) -> list[Quantity]:
+    """Of "3.5.2021" the 3rd of May; of "3/5/2021" the year alone, as the month may come first."""
+    months = [(day, month) for day, month in {(one, two), (two, one) if american else (one, two)} if month <= 12]
+    day, month = months[0] if len(months) == 1 else (0, 0)
+    if not (1000 <= year <= 2100 and months and max(one, two) <= 31):
+        return []
+    parts = [_value("month", month), _value("day", day)] if month else []
+    return [*parts, _value("year", year)]
 
 
 def _may_is_a_month(match: re.Match[str]) -> bool:

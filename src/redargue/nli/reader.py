@@ -84,6 +84,11 @@ class Candidate(NamedTuple):
     before: SourcedSentence | None = None
 
 
+def _in_terms_of(candidate: Candidate, claim: str) -> str:
+    documents = dict.fromkeys(each.passage.text for each in candidate.cited)
+    return in_terms_of(candidate.text, claim, "\n".join(documents))
+
+
 @dataclass(frozen=True)
 class ScoredSpan:
     """A text near the claim, with what the model says about it; :data:`_UNREAD` if it is too far to count.
@@ -406,7 +411,7 @@ class Reader:
         """What a model says about the candidates."""
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
-        pairs = [(in_terms_of(candidates[i].text, claim), candidates[i].text) for i in near]
+        pairs = [(_in_terms_of(candidates[i], claim), candidates[i].text) for i in near]
         asserted = [(own, asserted_text(claim, text) or text) for own, text in pairs]
         found = zip(near, model.read(asserted), model.relevance(pairs), strict=True)
         judged = {i: _as_asserted(claim, candidates[i].text, said, relevance) for i, said, relevance in found}
