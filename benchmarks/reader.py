@@ -112,9 +112,8 @@ def _with_threshold(examples: Sequence[Example], readings: Sequence[Reading]) ->
     """Macro-F1 with one threshold on the log odds of support, chosen on four fifths and used on the fifth."""
     labels = examples[0].claim.labels
     true, false = labels.named(Meaning.SUPPORTED) or "", labels.named(Meaning.REFUTED) or ""
-    odds = np.array(
-        [np.log(p.supports / (p.refutes + p.neither)) for p in (reading.probabilities() for reading in readings)]
-    )
+    supports = np.clip([reading.probabilities().supports for reading in readings], 1e-9, 1 - 1e-9)
+    odds = np.log(supports / (1 - supports))
     gold = np.array([example.gold == true for example in examples]).astype(int)
     fold = np.random.default_rng(0).permutation(len(gold)) % 5
     said = np.zeros(len(gold), int)

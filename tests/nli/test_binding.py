@@ -421,6 +421,11 @@ def test_rows_about_others_than_the_claim_names_are_found() -> None:
         ("In winter it snows on 40 days.", "It snows on 40 days and the lake freezes for 20 days in winter.", False),
         ("There were 14 triplet births in 2005.", "Of 60,112 births in 2005, 1,022 were twins and 14 triplets.", False),
         ("He served until 1998.", "He was elected in 1990 and served until 1998.", False),
+        ("The bridge is over 300 m wide.", "The bridge is 330 metres long and 24 metres wide.", True),
+        ("The pool has a depth of 25 m.", "The pool is 25 m long.", True),
+        ("The pool has a length of 25 m.", "The pool is 25 m long.", False),
+        ("The tower is 40 m tall.", "The tower is 40 m high.", False),
+        ("The tower is 40 m tall.", "The tower rises 40 m above the square.", False),
     ],
 )
 def test_a_value_that_is_of_another_verb_or_excepted_is_misplaced(claim: str, sentence: str, expected: bool) -> None:

@@ -9,7 +9,7 @@ from redargue.evidence import Passage
 from redargue.nli.alignment import parsed
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.consistency import check_consistency
-from redargue.nli.roles import denies_opposite, restated, turned
+from redargue.nli.roles import denies_opposite, is_of_somebody_else, restated, turned
 
 TURNED = [
     ("Redwick lost to Stanmoor.", "Redwick beat Stanmoor 2-1 on Saturday."),
@@ -90,6 +90,34 @@ def test_other_orders_of_words_turn_nothing_round(claim: str, text: str) -> None
     assert not turned(parsed(claim), parsed(text))
     assert not restated(parsed(claim), parsed(text))
     assert check_consistency(claim, [text]).verdict != "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "other"),
+    [
+        ("The president visited Kyiv.", "The vice president visited Kyiv in March.", True),
+        ("The director signed it.", "The acting director signed it.", True),
+        ("The mayor was arrested.", "The mayor's brother was arrested on Monday.", True),
+        ("The sheriff was arrested.", "The man who shot the sheriff was arrested.", True),
+        ("Acme went bankrupt.", "The company that bought Acme went bankrupt.", True),
+        ("The director resigned.", "Apart from the director, all employees resigned.", True),
+        ("The seller pays the fee.", "The buyer pays the fee.", True),
+        ("The lessee gives notice.", "The lessor must give notice in writing.", True),
+        ("The valve failed in April.", "Either the pump failed in March or the valve failed in April.", True),
+        ("The valve closes.", "The valve closes only if the pump fails.", True),
+        ("The acting director signed it.", "The acting director signed it.", False),
+        ("The president visited Kyiv.", "The vice president and the president visited Kyiv.", False),
+        ("Mary is Peter's cousin.", "Peter is Mary's cousin.", False),
+        ("The judge permits it.", "It is used with the judge's permission.", False),
+        ("Ms Holm paid the fee.", "He said that Ms Holm paid the fee.", False),
+        ("Either the pump or the valve failed.", "Either the pump failed or the valve failed.", False),
+        ("The valve closes if the pump fails.", "The valve closes only if the pump fails.", False),
+        ("The valve closes.", "The valve closes at noon. It opens only if the pump fails.", False),
+        ("Some drank water.", "They drank either juice or water.", False),
+    ],
+)
+def test_what_is_said_of_somebody_else_or_on_a_condition_is_told_apart(claim: str, text: str, *, other: bool) -> None:
+    assert is_of_somebody_else(parsed(claim), parsed(text)) is other
 
 
 def test_another_value_is_not_a_restatement() -> None:

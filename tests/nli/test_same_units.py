@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.nli.alignment import in_terms_of
+from redargue.nli.alignment import gives_another_share, in_terms_of, parsed
 from support.growth import grows_with_the_square
 
 
@@ -47,6 +47,10 @@ def test_equal_values_are_read_in_the_words_or_digits_of_the_evidence(evidence: 
         ("The pump weighs 14.5 kg.", "The pump weighs about 15 kg.", "The pump weighs 14.5 kg."),
         ("It was built in 1452.", "It was built around 1450.", "It was built in 1452."),
         ("Employees get 25 days off.", "Employees get more than 20 days off.", "Employees get 25 days off."),
+        ("It cost £212 million.", "The second line cost more than £200 million.", "The second line cost £212 million."),
+        ("8% of them felt dizzy.", "Fewer than one in ten of them felt dizzy.", "8% of them felt dizzy."),
+        ("It is 604 metres long.", "It is a little over 600 m long.", "It is 604 metres long."),
+        ("The dive reached 291 m.", "The dive fell just short of 300 m.", "The dive fell 291 m."),
     ],
 )
 def test_a_bound_or_a_round_number_is_read_as_the_only_value_that_implies_it(
@@ -70,6 +74,18 @@ NTA = "Northern Transit Authority"
 )
 def test_an_abbreviation_is_read_as_the_evidence_has_it(document: str, evidence: str, claim: str, read: str) -> None:
     assert in_terms_of(evidence, claim, document) == read
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "other"),
+    [
+        ("More than half of the crop was lost.", "Traders say that 30% of the crop was lost.", True),
+        ("A third of the crop was lost.", "Traders say that 30% of the crop and a third of the tea was lost.", False),
+        ("More than half of the crop was lost.", "Traders say that most of the crop was lost.", False),
+    ],
+)
+def test_a_sentence_with_another_share_does_not_support_a_claim(claim: str, sentence: str, *, other: bool) -> None:
+    assert gives_another_share(parsed(claim), parsed(sentence)) is other
 
 
 @pytest.mark.parametrize("unit", ["Aa ", "A-", "AB (", "Aa Bb (", "a of "])

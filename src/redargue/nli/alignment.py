@@ -211,6 +211,13 @@ def counts_something_else(claim: Parsed, sentence: Parsed) -> bool:
     return sentence.vocabulary.isdisjoint(verbs | counted)
 
 
+def gives_another_share(claim: Parsed, sentence: Parsed) -> bool:
+    """Whether a sentence gives shares, and not the claim's: "30 % was lost" does not support "more than half"."""
+    given = [quantity for quantity in sentence.quantities if quantity.dimension == "ratio"]
+    stated = (quantity for quantity in claim.quantities if quantity.dimension == "ratio")
+    return bool(given) and any(all(relation(one, other) == "unequal" for other in given) for one in stated)
+
+
 def shared_context(claim: Parsed, quantity: Quantity, sentence: Parsed, other: Quantity) -> float:
     """The share of the words around the claim's quantity that are also around the sentence's."""
     one, two = _context(claim, quantity), _context(sentence, other)
@@ -250,7 +257,7 @@ def in_terms_of(evidence: str, claim: str, document: str = "") -> str:
     stated = _written(claim)
     given = _written(evidence[:_MOST_PARSED]) if stated else []
     for values in reversed(stated):
-        if text := _as_written(values, given) or _implying(values, given, claim):
+        if text := _as_written(values, given) or _implying(values, given, claim) or _in_unit(values[0], given):
             start, end = values[0].start, values[0].end
             if start:
                 text = text[0].lower() + text[1:]  # "At least", where a sentence began
@@ -306,10 +313,15 @@ def _as_written(values: _Written, given: Sequence[_Written]) -> str | None:
     measures = [other for other in same if _is_measure(other)]
     if not _is_measure(quantity) or any(other.unit == quantity.unit for other in measures):
         return None
-    if equal := next((other for other in measures if _equal(quantity, other)), None):
-        return equal.text
-    units = {other.unit for other in measures}
-    return _converted(quantity, units.pop()) if len(units) == 1 and quantity.dimension in _CONVERTED else None
+    return next((other.text for other in measures if _equal(quantity, other)), None)
+
+
+def _in_unit(quantity: Quantity, given: Sequence[_Written]) -> str | None:
+    """A measure in the unit of all measures of its dimension in the evidence."""
+    units = {other.unit for (other, *_) in given if other.dimension == quantity.dimension and _is_measure(other)}
+    if quantity.unit in units or len(units) != 1 or quantity.dimension not in _CONVERTED:
+        return None
+    return _converted(quantity, units.pop())
 
 
 _DOWNWARD = re.compile(  # where a narrower value does not imply a wider one
@@ -342,14 +354,18 @@ def _is_answer_to(quantity: Quantity, other: Quantity) -> bool:
     return relation(quantity, other) == "equal" and same_things(quantity, other)
 
 
+_CERTAIN_VERBS = word_set("cost costs took takes lasted lasts weighed weighs reached earned sold employs")
+
+
 def _is_said_of_subject(quantity: Quantity, claim: str) -> bool:
     """Whether a value is a part of what the claim says of its subject, or counts the subject itself."""
     before = claim[: quantity.start].split()
     if not before:
-        return bool(quantity.nouns)
+        return bool(quantity.nouns) or quantity.dimension == "ratio"
     last = before[-1].lower()
-    limits = last == "with" or not (last in FUNCTION_WORDS or verb_like(last) or last.endswith("ly"))
-    return not limits and any(end <= quantity.start for _, end in finite_verbs(claim))
+    if last == "with" or not (last in FUNCTION_WORDS or verb_like(last) or last.endswith("ly")):
+        return False
+    return last in _CERTAIN_VERBS or any(end <= quantity.start for _, end in finite_verbs(claim))
 
 
 def _key(values: _Written) -> list[tuple[str, float, float, bool]]:
@@ -376,5 +392,6 @@ def _converted(quantity: Quantity, unit: str) -> str | None:
     value = plain if math.isclose(plain, value, rel_tol=2e-4) else round(value, 2)
     if not _LEAST_WRITTEN <= value < _MOST_WRITTEN:
         return None
-    singular = unit.removesuffix("s") if len(unit) > 3 else unit
-    return f"{lead.group()}{value:g} {singular if value == 1 or len(unit) < 4 else singular + 's'}"
+    if len(unit) > 3 and unit.isalpha():
+        unit = unit.removesuffix("s") + "s" * (value != 1)
+    return f"{lead.group()}{value:g} {unit}"

@@ -165,13 +165,44 @@ def misplaced(claim: Parsed, sentence: Parsed) -> bool:
     """Whether the claim gives its value what the sentence says of another one, so that it is not supported.
 
     That is a verb, as of "closes at 8" beside "opens at 8 and closes at 9", or an exception, as of "8 on Sundays"
-    beside "at 8, on Sundays at 10". Nothing is contradicted, as the verb beside the claim's value may mean the same.
+    beside "at 8, on Sundays at 10", or a dimension, as of "5 m wide" beside "5 m long". Nothing is contradicted, as the
+    words beside the claim's value may mean the same.
     """
-    return not _are_long(claim, sentence) and any(
+    if _are_long(claim, sentence):
+        return False
+    return _has_other_dimension(claim, sentence) or any(
         all(_has_other_verb(stated.keys, fact, other) or _excepted(stated.keys, fact, other) for fact in same)
         for stated, same, others in _compared(claim, sentence)
         for other in others
     )
+
+
+_DIMENSIONS = {
+    word: name
+    for name, words in {
+        "length": "long length", "width": "wide width broad breadth across", "height": "high height tall",
+        "depth": "deep depth", "thickness": "thick thickness", "age": "old age",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+_DIMENSION_AFTER = re.compile(rf"[\s-]+(?:in )?({'|'.join(_DIMENSIONS)})\b")
+_DIMENSION_BEFORE = re.compile(rf"\b({'|'.join(_DIMENSIONS)}) (?:of|is|was) \Z")
+
+
+def _has_other_dimension(claim: Parsed, sentence: Parsed) -> bool:
+    """Whether what the claim says of one dimension of a thing, the sentence says only of others."""
+    for stated in claim.quantities:
+        equal = (other for other in sentence.quantities if related(stated, other) == "equal")
+        own, given = _dimension(claim, stated), {_dimension(sentence, other) for other in equal}
+        if own and given and "" not in given and own not in given:
+            return True
+    return False
+
+
+def _dimension(text: Parsed, value: Quantity) -> str:
+    """What a value measures, by the word beside it: "5 m long", "a length of 5 m"; empty if there is none."""
+    found = _DIMENSION_AFTER.match(text.text, value.end) or _DIMENSION_BEFORE.search(text.text[: value.start])
+    return _DIMENSIONS[found[1]] if found else ""
 
 
 def _has_other_verb(mine: frozenset[str], fact: Fact, other: Fact) -> bool:

@@ -207,11 +207,12 @@ _SIGNS = {
     lead: sign
     for sign, leads in {
         ">=": "at least|not less than|no less than|no fewer than|a minimum of|minimum|≥",
-        ">": "more than|over|above|greater than|exceeding|exceeds|exceeded|longer than|older than"
+        ">": "more than|over|well over|above|greater than|exceeding|exceeds|exceeded|longer than|older than"
         "|larger than|higher than|>|upwards of|better than",
         "<=": "up to|at most|no more than|not more than|a maximum of|maximum|≤|not exceeding|within",
         "<": "less than|fewer than|under|below|lower than|younger than|shorter than|<",
-        "~": "nearly|almost|just under|just over|about|around|roughly|some|approximately|c.|circa|~",
+        "~": "nearly|almost|just under|just over|just short of|close to|a little over|a little under|a little more than"
+        "|a little less than|slightly over|slightly under|about|around|roughly|some|approximately|c.|circa|~",
     }.items()
     for lead in leads.split("|")
 }

@@ -37,12 +37,19 @@ from redargue.nli.aggregation import (
     source_scores,
     with_parts,
 )
-from redargue.nli.alignment import Parsed, counts_something_else, in_terms_of, lexical_coverage, parsed
+from redargue.nli.alignment import (
+    Parsed,
+    counts_something_else,
+    gives_another_share,
+    in_terms_of,
+    lexical_coverage,
+    parsed,
+)
 from redargue.nli.binding import misplaced
 from redargue.nli.consistency import asserted_text, check_consistency, only_framed, only_planned, withdrawn
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
-from redargue.nli.roles import denies_opposite, restated, turned
+from redargue.nli.roles import denies_opposite, is_of_somebody_else, restated, turned
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
 
@@ -147,7 +154,6 @@ class Reading:
 
     read_spans: Callable[[], tuple[ScoredSpan, ...]]
     compare_words: Callable[[], SourceScore]
-    publishers_once: bool = True
     weights: Weights = WEIGHTS
     comparisons: tuple[_Comparison, ...] = ()
     least: float = MIN_CONFIDENCE
@@ -196,7 +202,7 @@ class Reading:
 
     def _scores_of(self, *kinds: SpanKind) -> tuple[SourceScore, ...]:
         scores = [(span.cited[0].passage, span.scores) for span in self.spans if span.kind in kinds]
-        return source_scores(scores, publishers_once=self.publishers_once)
+        return source_scores(scores)
 
     def strongest(self, meaning: Meaning) -> float:
         """The strength of what may be quoted, in [0, 1]: the strongest span, or one of each part; 0 if nothing is.
@@ -353,11 +359,10 @@ class Reader:
         embedder: Embedder,
         entailment: EntailmentModel,
         *,
-        publishers_once: bool = True,
         weights: Weights = WEIGHTS,
         least: float = MIN_CONFIDENCE,
     ) -> None:
-        self._embedder, self._entailment, self._publishers_once = embedder, entailment, publishers_once
+        self._embedder, self._entailment = embedder, entailment
         self._weights, self._least = weights, least
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
@@ -378,7 +383,6 @@ class Reader:
         return Reading(
             read_spans=partial(self._spans, claim, candidates),
             compare_words=partial(_by_words, claim, compared),
-            publishers_once=self._publishers_once,
             weights=self._weights,
             comparisons=tuple(each for each in comparisons if not _stated_elsewhere(claim, each, read)),
             least=self.least_for(passages),
@@ -508,7 +512,8 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
 
 def _says_otherwise(claim: Parsed, text: Parsed) -> bool:
     """Whether a text has the claim's words and does not say what the claim does."""
-    return turned(claim, text) or denies_opposite(claim, text) or misplaced(claim, text)
+    otherwise = (turned, denies_opposite, misplaced, gives_another_share, is_of_somebody_else)
+    return any(says(claim, text) for says in otherwise)
 
 
 def without_support(judgement: Entailment) -> Entailment:

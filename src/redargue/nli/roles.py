@@ -54,6 +54,12 @@ EITHER_WAY = frozenset(  # the sides of these may change places
         " lie".split(),
     )
 )
+_COUNTERPARTS = {
+    stem(one): frozenset({stem(other)})
+    for pair in "buyer seller,lessor lessee,lender borrower,plaintiff defendant,husband wife,payer payee,winner loser"
+    ",sender recipient,mother father,brother sister,uncle aunt,king queen,actor actress".split(",")
+    for one, other in (pair.split(), reversed(pair.split()))
+}
 _MUTUAL = frozenset(  # "A signed an agreement with B"
     map(stem, "agreement deal pact treaty alliance partnership venture talks prisoners hands letters vows".split())
 )
@@ -98,6 +104,74 @@ def restated(claim: Parsed, text: Parsed) -> bool:
     denies = _negated_opposites(claim, text) & {(True, False), (False, True)}
     most = 2 if _quantifiers(claim) or _quantifiers(text) else 1  # "all patients" is "no one"
     return bool(denies) and len(align(claim, text).missing) <= most
+
+
+_DEPUTIES = word_set("vice deputy acting former assistant interim honorary shadow ex would-be fake alleged aspiring")
+_EXCEPTED = re.compile(
+    r"\b(?:apart from|except(?: for)?|with the exception of|other than|excluding|but not)\s"
+    r"(?:(?:the|an?|its|his|her)\s)?\Z",
+    re.IGNORECASE,
+)
+_POSSESSIVE = re.compile(r"['’]s?(?:\Z|\s)")
+_EITHER = re.compile(r"\W*either\b(?P<one>[^.;]{1,200}?)\bor\b(?P<other>[^.;]{1,200})", re.IGNORECASE)
+_ONLY = re.compile(r"\bonly (?:if|when|while|with|after|under)\b(?P<condition>[^.;]{1,200})", re.IGNORECASE)
+_RELATIVE = re.compile(r"\b(?:who|which|that)\s(?P<verb>[a-z]+)\s(?:(?:the|an?|his|her|its|their)\s)?\Z")
+_BEFORE = 60  # characters before a word that say whose it is
+
+
+def is_of_somebody_else(claim: Parsed, text: Parsed) -> bool:
+    """Whether the text says it of another than the claim does, or only on a condition that the claim leaves out.
+
+    "The vice president", "the mayor's brother", "the man who shot the sheriff", the seller for the buyer; "apart from
+    the director"; "either … or", "only if".
+    """
+    if len(text.text) > _LONGEST or not claim.content:
+        return False
+    return _leaves_out(claim, text) or _names_another(claim, claim.content[0], text)
+
+
+def _names_another(claim: Parsed, subject: int, text: Parsed) -> bool:
+    """Whether the text has the claim's subject only within the name of another, or its counterpart instead."""
+    places = [place for place, stemmed in enumerate(text.stems) if stemmed == claim.stems[subject]]
+    if not places and not claim.words[subject].group()[0].isupper():
+        counterparts = converses(claim.stems[subject]) | _COUNTERPARTS.get(claim.stems[subject], frozenset())
+        return bool(counterparts & text.vocabulary - claim.vocabulary)
+    if _word_before(claim, subject) in _DEPUTIES or _POSSESSIVE.search(claim.text):
+        return False
+    said = claim.stems[claim.content[1]] if len(claim.content) > 1 else ""
+    return said in text.vocabulary and bool(places) and all(_is_of_another(text, place) for place in places)
+
+
+def _word_before(text: Parsed, place: int) -> str:
+    return text.words[place - 1].group().lower() if place else ""
+
+
+def _is_of_another(text: Parsed, place: int) -> bool:
+    word = text.words[place]
+    before = text.text[max(0, word.start() - _BEFORE) : word.start()]
+    if _word_before(text, place) in _DEPUTIES or _POSSESSIVE.search(word.group()) or _EXCEPTED.search(before):
+        return True
+    relative = _RELATIVE.search(before)
+    after = text.words[place + 1].group() if place + 1 < len(text.words) else ""
+    return relative is not None and _may_be_verb(relative["verb"]) and _may_be_verb(after)
+
+
+def _may_be_verb(word: str) -> bool:
+    return verb_like(word) or is_past(word)
+
+
+def _leaves_out(claim: Parsed, text: Parsed) -> bool:
+    """Whether the claim is one of two alternatives, or lacks the only condition under which a sentence says it."""
+    if re.search(r"[.!?]\s", text.text):  # another sentence may say it
+        return False
+    if (found := _EITHER.match(text.text)) and not re.search(r"\bor\b", claim.text):
+        return not all(_content_of(text, *found.span(side)) <= claim.vocabulary for side in ("one", "other"))
+    only = _ONLY.search(text.text)
+    return only is not None and claim.vocabulary.isdisjoint(_content_of(text, *only.span("condition")))
+
+
+def _content_of(text: Parsed, start: int, end: int) -> set[str]:
+    return {text.stems[place] for place in text.content if start <= text.words[place].start() < end}
 
 
 def _quantifiers(text: Parsed) -> list[str]:
