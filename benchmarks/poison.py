@@ -182,6 +182,10 @@ def poisoned(case: Case, condition: Condition, replace: str, seed: int) -> tuple
     for number, (place, copy) in enumerate(zip(places, case.falsehood.passages, strict=False)):
         publisher = "The Daily Copy" if condition.publishers == "one" else f"The Daily Copy {number + 1}"
         passages[place] = copy.model_copy(update={"publisher": publisher, "document": f"copy {number + 1}"})
+    if not condition.counted:  # each is of a publisher and a site of its own
+        for at, one in enumerate(passages):
+            url = one.url.replace("://", f"://{'abcdefghij'[at]}-", 1)
+            passages[at] = one.model_copy(update={"publisher": f"Publisher {at}", "url": url})
     return tuple(passages)
 
 
@@ -192,7 +196,7 @@ async def every(
     verdicts_by_condition = {}
     for condition in conditions():
         passages = [poisoned(case, condition, replace, seed) for case in cases]
-        backend = EmbeddedBackend(publishers_once=condition.counted)
+        backend = EmbeddedBackend()
         for name in names:
             method, settings = METHODS[name]
             evidence: dict[str, Tool | PerClaim] = {

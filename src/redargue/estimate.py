@@ -82,20 +82,18 @@ def estimate(
     claims: Sequence[Claim],
     *,
     concurrency: int | None = None,
-    call_seconds: float | None = None,
-    search_seconds: float | None = None,
     text: Text | None = None,
     together: bool = False,
 ) -> Estimate:
     """Estimates the cost of verifying the claims, and of extracting them from ``text``; sends nothing.
 
     ``together``: the claims have the same documents, so that a method that can reads them together.
-    ``call_seconds`` and ``search_seconds`` are assumed where they are None. The likely sum is that of a debate
-    that ends in its second round, not a mean of the others (:mod:`redargue.methods.made_up_agents`). Raises
-    RedargueError if a duration is negative or too long, the method refuses the claims, or its cost is unknown.
+    The likely sum is that of a debate that ends in its second round, not a mean of the others
+    (:mod:`redargue.methods.made_up_agents`). Raises RedargueError if the method refuses the claims, or its cost is
+    unknown.
     """
     chat = verifier.backend if isinstance(verifier.backend, ChatBackend) else None
-    call_seconds, search_seconds = _durations(verifier, call_seconds, search_seconds)
+    call_seconds, search_seconds = _durations(verifier)
     known, refused = _costs_by_kind(verifier, claims)
     concurrency = concurrency or verifier.concurrency
     waves = math.ceil(len(claims) / concurrency)
@@ -123,20 +121,15 @@ def estimate(
     return Estimate(claims=len(claims), low=low, likely=likely, high=high, assumed=tuple(assumed))
 
 
-_LONGEST = 1e6  # seconds of a call: 11 days
 _LOCAL = 0.01  # seconds of a call of a small model and of a search on this machine: python -m benchmarks fever
 
 
-def _durations(verifier: Verifier, call: float | None, search: float | None) -> tuple[float, float]:
-    """The seconds of a call and of a search, as given or assumed; a language model's agents search for longer."""
-    for name, given in (("call_seconds", call), ("search_seconds", search)):
-        if given is not None and not 0 <= given <= _LONGEST:
-            raise UsageError(f"{given:g} is not a duration", where=name, hint="write seconds: 1.5")
+def _durations(verifier: Verifier) -> tuple[float, float]:
+    """The assumed seconds of a call and of a search; a language model's agents search for longer."""
     asks_model = isinstance(verifier.backend, ChatBackend)
     tools = (*verifier.tools.values(), *verifier.actions.values())
     is_slow = asks_model or any(getattr(tool, "online", True) for tool in tools)
-    assumed = 1.5 if asks_model else _LOCAL, 1.0 if is_slow else _LOCAL
-    return assumed[0] if call is None else call, assumed[1] if search is None else search
+    return 1.5 if asks_model else _LOCAL, 1.0 if is_slow else _LOCAL
 
 
 class _Seconds(NamedTuple):

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Self, cast
+from typing import Any, BinaryIO, Self, TypeVar, cast
+
+from redargue.errors import RecordError, UsageError
 
 try:
     import fcntl
 except ImportError:  # Windows has no flock; two processes on one folder go unnoticed there
     fcntl = None  # type: ignore[assignment]
+
+_T = TypeVar("_T")
 
 # The folders where redargue keeps its user's data and configuration.
 
@@ -47,6 +52,17 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def open_to_read(path: Path) -> BinaryIO:
     """Raises OSError, also for what is not a regular file."""
     return cast(BinaryIO, os.fdopen(_regular(os.open(path, os.O_RDONLY | _ALWAYS), path), "rb"))
+
+
+def read_stored(path: Path, parse: Callable[[Any], _T], *, hint: str) -> _T | None:
+    """What a JSON file that redargue wrote holds; None without it. Raises RecordError if it is damaged."""
+    try:
+        with open_to_read(path) as file:
+            return parse(json.loads(file.read()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError, UsageError) as error:
+        raise RecordError(f"{str(path)!r} cannot be read", hint=hint) from error
 
 
 def open_to_write(path: Path, *, append: bool = False) -> BinaryIO:

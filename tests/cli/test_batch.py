@@ -24,7 +24,6 @@ import pytest
 from redargue.batch import COLUMNS, Tally, check_row, count_answers
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
-from redargue.cli.output import JsonLines
 from redargue.errors import UsageError
 from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
@@ -297,14 +296,6 @@ def test_what_recorded_answers_have_cost_is_counted_once_and_before_anything_els
             assert isinstance(asyncio.run(check_row(row, verifier, tmp_path, concurrency=2)), Report)
     assert budgets[0].spent == budgets[1].spent
     assert budgets[0].spent.calls == 3
-
-
-def test_lines_are_printed_in_the_order_of_the_input_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    for ordered, expected in ((False, "cab"), (True, "abc")):
-        lines = JsonLines(ordered=ordered)
-        for item in (2, 0, 1):
-            lines.add(item, "abc"[item])
-        assert capsys.readouterr().out.split() == list(expected)
 
 
 def test_rows_are_read_by_their_own_names_or_by_a_mapping(tmp_path: Path) -> None:

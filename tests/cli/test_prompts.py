@@ -73,11 +73,3 @@ def test_earlier_replies_of_a_chat_have_the_form_that_is_asked_for(capsys: pytes
         said.append(capsys.readouterr().out.split("--- assistant")[1])
     assert "(its earlier reply" in said[0]
     assert '"candidates"' in said[1]
-
-
-@pytest.mark.slow
-def test_prompts_of_all_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["prompts", "ls"]) == 0
-    rows = capsys.readouterr().out.splitlines()
-    listed = {row.split()[0] for row in rows} & set(SHIPPED)  # other tests register methods of their own
-    assert listed == {name for name in SHIPPED if name != "nli"}

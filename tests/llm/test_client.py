@@ -18,7 +18,7 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.files import home
-from redargue.llm.client import Capabilities, Endpoint, Form
+from redargue.llm.client import Capabilities, CompletionRequest, Endpoint, Form
 from redargue.llm.rendering import schema_of
 from redargue.llm.response import read_response, read_stream
 from redargue.methods.mermaid.tasks import NextStep
@@ -68,9 +68,9 @@ async def opened(server: Loopback, model: str = "m", *, seconds: float = 60, **o
 ASKED = [{"role": "system", "content": "Colour"}, {"role": "user", "content": "Which colour?"}]
 
 
-async def ask(endpoint: Endpoint, account: Account | None = None, **options: Any) -> list[str]:
-    given: dict[str, Any] = {"schema": ("Colour", SCHEMA), **options}
-    return [each.text for each in await endpoint.complete(ASKED, account=account or Account(), **given)]
+async def ask(endpoint: Endpoint, account: Account | None = None, *, seed: int = 0, **options: Any) -> list[str]:
+    request = CompletionRequest(**{"messages": ASKED, "schema": ("Colour", SCHEMA), **options})
+    return [each.text for each in await endpoint.complete(request, account=account or Account(), seed=seed)]
 
 
 def bodies(server: Loopback) -> list[dict[str, Any]]:
@@ -444,7 +444,7 @@ async def test_where_n_is_refused_or_ignored_as_many_requests_are_sent_with_diff
 async def test_one_damaged_reply_says_nothing_about_n(server: Loopback) -> None:
     replying(server, Raw(200, b"<html>Sign in</html>", "text/html"), "fine")
     async with opened(server) as endpoint:
-        choices = await endpoint.complete(ASKED, account=Account(), sampling=Sampling(n=3))
+        choices = await endpoint.complete(CompletionRequest(messages=ASKED, sampling=Sampling(n=3)), account=Account())
         assert [bool(each.problem) for each in choices] == [True, False, False]
         assert endpoint.capabilities.refused == ()
 
@@ -457,7 +457,9 @@ async def test_one_damaged_reply_says_nothing_about_n(server: Loopback) -> None:
 async def test_thoughts_are_kept_apart(reasoning: str, stream: bool, server: Loopback) -> None:
     server.behaviour = Behaviour(reasoning=reasoning)
     async with opened(server, stream=stream) as endpoint:
-        (choice,) = await endpoint.complete(ASKED, account=Account(), schema=("Colour", SCHEMA))
+        (choice,) = await endpoint.complete(
+            CompletionRequest(messages=ASKED, schema=("Colour", SCHEMA)), account=Account()
+        )
     assert (choice.text, choice.problem) == (BODY, "")
     assert choice.thoughts.startswith("The question asks for one thing.")
 
@@ -604,7 +606,9 @@ async def test_a_streamed_reply_equals_an_unstreamed_one(behaviour: Behaviour, s
     for streamed in (False, True):
         async with opened(server, stream=streamed) as endpoint:
             account = Account()
-            found = await endpoint.complete(ASKED, account=account, sampling=Sampling(n=2), logprobs=True)
+            found = await endpoint.complete(
+                CompletionRequest(messages=ASKED, sampling=Sampling(n=2), logprobs=True), account=account
+            )
             seen.append((found, account.requests, account.prompt_tokens, account.completion_tokens))
     assert seen[0] == seen[1]
     assert (seen[0][2] > 0) == behaviour.usage
@@ -665,7 +669,7 @@ async def test_a_streamed_reply_that_is_too_large_is_an_error(
 async def test_an_error_in_a_stream_is_a_problem(server: Loopback) -> None:
     replying(server, stream(delta(content="r"), {"error": {"message": "overloaded"}}))
     async with opened(server, stream=True) as endpoint:
-        (choice,) = await endpoint.complete(ASKED, account=Account())
+        (choice,) = await endpoint.complete(CompletionRequest(messages=ASKED), account=Account())
     assert "overloaded" in choice.problem
 
 
@@ -690,7 +694,7 @@ async def test_a_stream_is_read_as_fully_as_a_whole_reply(
 ) -> None:
     replying(server, stream(*chunks))
     async with opened(server, stream=True) as endpoint:
-        (choice,) = await endpoint.complete(ASKED, account=Account())
+        (choice,) = await endpoint.complete(CompletionRequest(messages=ASKED), account=Account())
     assert (choice.text, choice.thoughts, choice.problem) == (text, thoughts, problem)
 
 
@@ -749,10 +753,10 @@ async def test_a_cancelled_request_frees_its_place_and_settles_at_its_bound(serv
 
 async def test_entropies_come_from_log_probabilities_where_they_are_given(server: Loopback) -> None:
     async with opened(server) as endpoint:
-        (choice,) = await endpoint.complete(ASKED, account=Account(), logprobs=True)
+        (choice,) = await endpoint.complete(CompletionRequest(messages=ASKED, logprobs=True), account=Account())
         assert choice.entropy is not None
         assert 0 < choice.entropy < math.log(6)
-        (choice,) = await endpoint.complete(ASKED, account=Account())
+        (choice,) = await endpoint.complete(CompletionRequest(messages=ASKED), account=Account())
         assert choice.entropy is None
     first, second = bodies(server)
     assert (first["logprobs"], first["top_logprobs"], second.get("logprobs")) == (True, 5, None)
@@ -883,7 +887,7 @@ async def test_cached_prompt_tokens_are_counted_and_have_their_own_price(stream:
     async with Transport() as transport:
         endpoint = Endpoint(transport, Service(name="model", url=f"{server.url}/v1"), "m", prices=prices, stream=stream)
         account = Account()
-        await endpoint.complete(ASKED, account=account)
+        await endpoint.complete(CompletionRequest(messages=ASKED), account=account)
     assert account.cached_tokens == 2
     assert account.usd == pytest.approx((10 * (account.prompt_tokens - 2) + 2) / 1e6)
 

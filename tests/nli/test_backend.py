@@ -371,14 +371,6 @@ def test_journals_in_one_catalogue_are_voices_of_their_own_and_a_broken_address_
     assert len(reading(*((0.9, 0.9, 0.0),) * 2, passages=broken).source_scores) == 2
 
 
-def test_with_publishers_not_counted_once_every_passage_is_a_voice_and_the_backend_is_another() -> None:
-    copies = tuple(Passage(text=f"Bread is blue. Copy {at}.", publisher="The Post") for at in range(3))
-    once, each = EmbeddedBackend(), EmbeddedBackend(publishers_once=False)
-    assert len(once.reader.read("Bread is blue.", copies).source_scores) == 1
-    assert len(each.reader.read("Bread is blue.", copies).source_scores) == 3
-    assert once.identity != each.identity  # a recorded run is not gone on with under the other
-
-
 def test_confidence_is_the_probability_of_the_label_among_those_of_the_set() -> None:
     found = reading((0.8, 0.95, 0.01))
     shares = found.probabilities()

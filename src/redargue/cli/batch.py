@@ -20,7 +20,7 @@ from redargue.claims import Claim
 from redargue.cli import parameters
 from redargue.cli.arguments import checked_rows
 from redargue.cli.options import run_config, with_contexts
-from redargue.cli.output import INTERRUPTED, JsonLines, exit_code, log_to_stderr, read_gate, say_interrupted
+from redargue.cli.output import INTERRUPTED, exit_code, log_to_stderr, read_gate, say_interrupted
 from redargue.cli.progress import Progress
 from redargue.errors import UsageError
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
@@ -155,20 +155,19 @@ class BatchOutput:
     @contextmanager
     def files(self) -> Iterator[VerdictWriter]:
         """Writes the files of the batch folder."""
-        lines = JsonLines(ordered=self.options.ordered)
 
-        def show(number: int, line: str) -> None:
+        def show(line: str) -> None:
             if self.options.jsonl:
-                lines.add(number - 1, line)
+                typer.echo(line)
 
         def take(item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> None:
-            show(self.rows[item].number, files.write(item, verdict, answer))
+            show(files.write(item, verdict, answer))
             self.tally.add(verdict)
             self.answers.add_answer(self.rows[item], answer)
 
         with VerdictFiles(self.folder, self.rows) as files:
             for row in self.refused:
-                show(row.number, files.refuse(row))
+                show(files.refuse(row))
             yield take
 
 

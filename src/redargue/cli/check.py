@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from redargue.cli import parameters
-from redargue.cli.output import JsonLines, exit_code, how_to_resume, print_json, read_gate, resumable
+from redargue.cli.output import exit_code, how_to_resume, print_json, read_gate, resumable
 from redargue.errors import BudgetReached, ProviderError, UsageError
 from redargue.sanitize import counted, printable
 
@@ -103,11 +103,9 @@ async def _verify_prepared(
     from redargue.batch import to_json_line
     from redargue.cli.live import Viewer
 
-    lines = JsonLines(ordered=output.ordered)
-
     def done(item: int, verdict: Verdict) -> None:
         if output.jsonl:
-            lines.add(item, to_json_line(item + 1, "", whole.checked(item, verdict)))
+            typer.echo(to_json_line(item + 1, "", whole.checked(item, verdict)))
 
     with prepared.verifier() as verifier:
         if not prepared.claims:
@@ -177,19 +175,19 @@ def _verify(
     from redargue.cli.options import with_contexts
     from redargue.verifier import Verifier
 
-    gate, lines, claims = read_gate(output, json=json), JsonLines(ordered=output.ordered), given.claims
+    gate, claims = read_gate(output, json=json), given.claims
     for row in given.refused:
         if output.jsonl:
             from redargue.batch import refused_line
 
-            lines.add(row.number - 1, refused_line(row))
+            typer.echo(refused_line(row))
         typer.echo(printable(f"refused: {row.error}"), err=True)
 
     def print_line(item: int, verdict: Verdict) -> None:
         from redargue.batch import to_json_line
 
         row = given.rows[item]
-        lines.add(row.number - 1, to_json_line(row.number, row.id, verdict))
+        typer.echo(to_json_line(row.number, row.id, verdict))
 
     spec, parts = with_contexts(spec, given.rows)
     with (
@@ -221,13 +219,6 @@ def estimate_costs(
     record: parameters.RecordParameters,
     json: parameters.AsJson = False,
     output: parameters.OutputParameters,
-    call_seconds: Annotated[
-        float | None, typer.Option(min=0, help="Duration of a call; default: 1.5, without a language model 0.01.")
-    ] = None,
-    search_seconds: Annotated[
-        float | None,
-        typer.Option(min=0, help="Duration of a search; default: 1, of files without a language model 0.01."),
-    ] = None,
 ) -> None:
     """Estimate what check would cost, without calling a model and without a key.
 
@@ -250,8 +241,6 @@ def estimate_costs(
             verifier,
             claims,
             concurrency=options.concurrency or (TEXT_CONCURRENCY if text else verifier.concurrency),
-            call_seconds=call_seconds,
-            search_seconds=search_seconds,
             text=text,
         )
     if answers := sum(row.answer is not None for row in given.rows):

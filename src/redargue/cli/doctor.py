@@ -23,7 +23,7 @@ from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
 from redargue.errors import RedargueError, UsageError
 from redargue.files import config_home, home
-from redargue.llm.client import Capabilities, Endpoint, Form
+from redargue.llm.client import Capabilities, CompletionRequest, Endpoint, Form
 from redargue.llm.response import Choice
 from redargue.net.transport import Service, Transport
 from redargue.registry import did_you_mean, distribution, install
@@ -89,8 +89,8 @@ async def _try(capability: str, answer: Awaitable[tuple[bool, str]]) -> ProbeFin
 
 
 async def _ask(endpoint: Endpoint, account: Account, question: str, **options: Any) -> Choice:
-    messages = [{"role": "user", "content": question}]
-    return (await endpoint.complete(messages, account=account, **options))[0]
+    request = CompletionRequest(messages=[{"role": "user", "content": question}], **options)
+    return (await endpoint.complete(request, account=account))[0]
 
 
 def _answers(text: str) -> bool:

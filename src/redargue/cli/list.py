@@ -16,7 +16,7 @@ import typer
 from redargue.cli.app import ListGroup
 from redargue.cli.output import leaving_with_reader, print_json
 from redargue.cli.parameters import AsJson, Offline, PromptSet, option
-from redargue.errors import RedargueError, UsageError
+from redargue.errors import UsageError
 from redargue.registry import Registry, did_you_mean
 from redargue.sanitize import counted, printable
 
@@ -230,36 +230,6 @@ def show_prompts(
         typer.echo(printable(_text(prompt)) + "\n")
     total = sum(prompt.tokens for prompt in shown)
     typer.echo(f"{counted(len(shown), 'prompt')} in this example, {total:,} tokens at 4 bytes each", err=True)
-
-
-@prompts_app.command("ls")
-def list_prompts(
-    method: Annotated[str, typer.Argument(help="Verification method; default: all.")] = "",
-    profile: Annotated[str, typer.Option(help="Settings to start from.")] = "hardened",
-    json: AsJson = False,
-) -> None:
-    """List the prompts of each method: task, how often it is asked in the example, tokens of its longest prompt."""
-    from redargue.estimate import preview
-    from redargue.methods.base import methods
-    from redargue.spec import RunSpec
-
-    rows = []
-    for name in [method] if method else [name for name in methods if profile in methods[name].profiles]:
-        try:
-            shown = preview(RunSpec(method=name, profile=profile))
-        except RedargueError as error:
-            if method:
-                raise
-            typer.echo(f"{name}: {error.what}", err=True)
-            continue
-        for task in dict.fromkeys(prompt.task for prompt in shown):
-            tokens = [prompt.tokens for prompt in shown if prompt.task == task]
-            rows.append({"method": name, "task": task, "asked": len(tokens), "tokens": max(tokens)})
-    if json:
-        print_json({"schema_version": 1, "profile": profile, "prompts": rows})
-        return
-    for row in rows:
-        typer.echo(f"{row['method']:<18} {row['task']:<26} {row['asked']:>4}x {row['tokens']:>6,} tokens")
 
 
 def _chosen(shown: list[ShownPrompt], tasks: list[str], *, every: bool) -> list[ShownPrompt]:

@@ -255,9 +255,6 @@ class OutputParameters:
         bool,
         typer.Option("--jsonl", help="Print each verdict as a JSON line when reached, with the item's number and id."),
     ] = False
-    ordered: Annotated[
-        bool, typer.Option("--ordered", help="Print JSON lines in the order of the input, not when reached.")
-    ] = False
     quiet: Quiet = False
     verbose: Verbose = False
     fail_on: Annotated[

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from redargue.claims import Claim
+from redargue.claims import Claim, Frozen
 from redargue.cluster.queue import (
     CHUNK,
     DONE,
@@ -26,7 +26,7 @@ from redargue.cluster.queue import (
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
-from redargue.files import make_folder, open_to_read, replacing
+from redargue.files import make_folder, read_stored, replacing
 from redargue.runs.record import write_atomically, writing
 from redargue.verdicts import Verdict
 
@@ -117,7 +117,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> None:
     """Raises RecordError if a folder contains results of a batch that is not in the ledger."""
-    if not any(read_mark(folder, batch_id).get("log", ())):
+    if not any(read_mark(folder, batch_id).log):
         return
     try:
         find_batch(ledger, batch_id)
@@ -127,35 +127,33 @@ def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> No
         raise RecordError(f"{str(folder)!r} contains results of {dropped}", hint=hint) from None
 
 
-def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
+class Mark(Frozen):
+    """What ``ledger.json`` holds: the batch, and the sizes in bytes of the log before and after the last export."""
+
+    batch: str = ""
+    log: tuple[int, ...] = ()
+
+
+def read_mark(folder: Path, batch_id: str) -> Mark:
     """Reads ``ledger.json``; empty if the folder has none.
 
     Raises RecordError if the folder belongs to another batch or run, or its log has changed since the last export.
     """
-    path = folder / "ledger.json"
-    mark: Mapping[str, Any] = {}
-    if path.exists():
-        try:
-            with open_to_read(path) as file:
-                mark = json.loads(file.read())
-        except (OSError, ValueError, RecursionError) as error:
-            raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
-        if not isinstance(mark, dict) or not isinstance(mark.get("log", []), list):
-            raise RecordError(f"{str(path)!r} was not written by a batch", hint="choose another folder: -o DIR")
-    if mark and mark.get("batch") != batch_id:
+    mark = read_stored(folder / "ledger.json", Mark.model_validate, hint="choose another folder: -o DIR") or Mark()
+    if mark.batch and mark.batch != batch_id:
         raise RecordError(
-            f"{str(folder)!r} holds another batch: {str(mark.get('batch'))[:16]}, not {batch_id[:16]}",
+            f"{str(folder)!r} holds another batch: {mark.batch[:16]}, not {batch_id[:16]}",
             hint="repeat the command with the same claims and options, or choose another folder",
         )
     log = folder / "events.jsonl"
-    if log.exists() and log.stat().st_size not in mark.get("log", ()):
+    if log.exists() and log.stat().st_size not in mark.log:
         what = f"{str(folder)!r} holds the run of a single process"
         raise RecordError(what, hint="resume without --engine, or choose another folder")
     return mark
 
 
 def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
-    if not read_mark(folder, batch.id):
+    if not read_mark(folder, batch.id).batch:
         head = json.dumps({"run": folder.name, **batch.about}, indent=1, ensure_ascii=False).removesuffix("\n}")
         with replacing(folder / "run.json") as file:  # one claim at a time: there may be a million
             file.write(f'{head},\n "claims": ['.encode())

@@ -20,7 +20,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi import Path as PathParameter
 from fastapi.responses import StreamingResponse
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from redargue.assembly import Parts
 from redargue.claims import Claim, Frozen
@@ -31,7 +31,7 @@ from redargue.cluster.worker import verify_batch
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError
 from redargue.events import EVENT, ClaimEnded
-from redargue.files import home, make_folder, open_to_read
+from redargue.files import home, make_folder, read_stored
 from redargue.net.services import limiter
 from redargue.runs.budget import Cost
 from redargue.runs.record import write_atomically
@@ -291,13 +291,10 @@ def _text_of(entry: BatchEntry) -> str:
 
 
 def _read(path: Path) -> BatchEntry:
-    try:
-        with open_to_read(path) as file:
-            return BatchEntry.model_validate(json.loads(file.read()))
-    except FileNotFoundError:
-        raise UnknownCheck("no such batch", hint="POST /v1/batches answers with the id") from None
-    except (OSError, ValueError, ValidationError, UsageError) as error:
-        raise RecordError(f"{str(path)!r} cannot be read", hint="remove it, and send the batch again") from error
+    entry = read_stored(path, BatchEntry.model_validate, hint="remove it, and send the batch again")
+    if entry is None:
+        raise UnknownCheck("no such batch", hint="POST /v1/batches answers with the id")
+    return entry
 
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=JsonRoute)

@@ -17,7 +17,7 @@ from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
-from redargue.llm.client import Endpoint, Form, Message
+from redargue.llm.client import CompletionRequest, Endpoint, Form, Message
 from redargue.llm.parsing import step_of, with_all_quotations
 from redargue.llm.rendering import Prompt, Prompts, Renderer, fence_secret
 from redargue.llm.response import CUT, Called, Choice
@@ -215,16 +215,15 @@ class ChatBackend(PromptedBackend):
     async def _complete(
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
     ) -> tuple[Choice, ...]:
-        return await self.endpoint(call.model).complete(
-            disarm_messages([*prompt.messages(), *more]),
-            account=call.account,
-            seed=call.seed + turn,
+        request = CompletionRequest(
+            messages=disarm_messages([*prompt.messages(), *more]),
             schema=prompt.schema,
             form=self._pinned,
             functions=prompt.functions,
             sampling=call.sampling.model_copy(update={"n": n}),
             logprobs=self.logprobs,
         )
+        return await self.endpoint(call.model).complete(request, account=call.account, seed=call.seed + turn)
 
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         if not self.embedding_model:

@@ -155,38 +155,14 @@ class Endpoint:
         self.capabilities = self._store.recall(service.display_url, model)
         self._proven: set[Form] = set()  # forms that have worked: a 500 has another cause
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        account: Account,
-        seed: int = 0,
-        schema: NamedSchema | None = None,
-        form: Form | None = None,
-        functions: Sequence[Function] = (),
-        sampling: Sampling | None = None,
-        logprobs: bool = False,
-        extra: Mapping[str, Any] | None = None,
-    ) -> tuple[Choice, ...]:
+    async def complete(self, request: CompletionRequest, *, account: Account, seed: int = 0) -> tuple[Choice, ...]:
         """Asks for ``sampling.n`` replies: in one request if the endpoint can, else in concurrent requests.
-
-        The options are those of :class:`CompletionRequest`.
 
         Raises:
             UsageError: the endpoint refuses the key, the model, the functions, or a parameter that cannot be left out.
             ProviderError: nothing answered.
             BudgetReached: the request exceeds the budget.
         """
-        sampling = sampling or Sampling()
-        request = CompletionRequest(
-            messages=messages,
-            schema=schema,
-            form=form,
-            functions=functions,
-            sampling=sampling,
-            logprobs=logprobs,
-            extra=extra or {},
-        )
         n, choices = request.sampling.n, tuple[Choice, ...]()
         if n == 1 or "n" not in self.capabilities.refused:
             choices = (await self._ask(request, n, account, seed))[:n]

@@ -18,11 +18,11 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from redargue.claims import Frozen
-from redargue.errors import ProviderError, RecordError
-from redargue.files import open_to_read, replacing
+from redargue.errors import ProviderError
+from redargue.files import read_stored, replacing
 from redargue.net.fetch import read_bounded
 from redargue.net.transport import HttpAnswer, Limiter, Rate, Read, Service, Transport
 from redargue.sanitize import counted
@@ -84,7 +84,8 @@ class BatchTransport(Transport):
         rates = (limiter or Limiter()).rates
         super().__init__(Limiter({**rates, MODEL: Rate(in_flight=_MOST)}), offline=offline)
         self._path, self._poll, self._quiet, self._report = folder / DEFERRED_FILE, poll, quiet, report
-        self._sent = _read(self._path)
+        again = "remove it to send its requests again"
+        self._sent = read_stored(self._path, Sent.model_validate, hint=again) or Sent()
         self._waiting: dict[str, asyncio.Future[HttpAnswer]] = {}
         self._new: dict[str, Any] = {}  # bodies that are in no batch yet
         self._asked: Counter[str] = Counter()  # how often each body was sent in this process
@@ -363,14 +364,3 @@ def _object(text: str) -> dict[str, Any]:
         found = json_module.loads(text)
         return found if isinstance(found, dict) else {}
     return {}
-
-
-def _read(path: Path) -> Sent:
-    if not path.is_file():
-        return Sent()
-    try:
-        with open_to_read(path) as file:
-            return Sent.model_validate_json(file.read())
-    except (OSError, ValidationError) as error:
-        hint = "remove it to send its requests again"
-        raise RecordError(f"{str(path)!r} cannot be read as the list of sent batches", hint=hint) from error

@@ -67,17 +67,15 @@ def _within(value: float, low: float, high: float) -> float:
     return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
-def source_scores(
-    scores: Iterable[tuple[Passage, SourceScore]], *, publishers_once: bool = True
-) -> tuple[SourceScore, ...]:
-    """The maximum score of each independent source; else of each passage.
+def source_scores(scores: Iterable[tuple[Passage, SourceScore]]) -> tuple[SourceScore, ...]:
+    """The maximum score of each independent source.
 
     Passages that share a source's name are one source, and so are passages that a third one links: false metadata can
     join sources but never split them. A joined source scores as high as its strongest passage.
     """
     sources: list[tuple[frozenset[str], SourceScore]] = []
     for passage, score in scores:
-        names = source_names(passage) if publishers_once else frozenset({passage.sha256})
+        names = source_names(passage)
         for source in [source for source in sources if source[0] & names]:
             sources.remove(source)
             names, score = names | source[0], max_score(score, source[1])

@@ -73,8 +73,6 @@ class EmbeddedBackend:
 
     Args:
         threads: texts read concurrently; 0: one per core.
-        publishers_once: whether passages of one publisher (or site, or document) count as one source; otherwise every
-            passage counts (``python -m benchmarks poison`` shows the effect).
         reader: an added model (``redargue models``) that reads evidence instead of the bundled cross-encoder.
         careful: whether the large cross-encoder reads what the small one finds, where the package ``redargue-reader``
             is installed; an added reader reads alone.
@@ -91,12 +89,11 @@ class EmbeddedBackend:
         self,
         *,
         threads: int = 0,
-        publishers_once: bool = True,
         reader: UserReader | None = None,
         careful: bool = True,
         least: float | None = None,
     ) -> None:
-        self._threads, self._publishers_once, self._user_reader = threads, publishers_once, reader
+        self._threads, self._user_reader = threads, reader
         self._careful = careful_weights() if careful and not reader else None
         own = max(dict(self._careful.least).values()) if self._careful else MIN_CONFIDENCE
         self._least = least if least is not None and least < own else None
@@ -111,8 +108,6 @@ class EmbeddedBackend:
             parts.append(f"careful {self._careful.sha256[:12]}")
         if self._least is not None:
             parts.append(f"decides from {self._least:g}")
-        if not self._publishers_once:
-            parts.append("every passage a voice")
         return "embedded:" + ",".join(parts)
 
     def can(self, task: type[AnyTask]) -> bool:
@@ -165,14 +160,12 @@ class EmbeddedBackend:
                 self.entailment,
                 large,
                 weights=self._careful.weights,
-                publishers_once=self._publishers_once,
                 least={kind: min(least, least if self._least is None else self._least) for kind, least in own.items()},
             )
         return Reader(
             self.embedder,
             self.entailment,
             weights=self._user_reader.weights if self._user_reader else WEIGHTS,
-            publishers_once=self._publishers_once,
             least=MIN_CONFIDENCE if self._least is None else self._least,
         )
 

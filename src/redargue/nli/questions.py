@@ -26,7 +26,7 @@ from redargue.backends import Sampling
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, ProviderError, UsageError
-from redargue.llm.client import Endpoint
+from redargue.llm.client import CompletionRequest, Endpoint
 from redargue.llm.response import Choice
 from redargue.net.services import reader_service
 from redargue.net.transport import Transport
@@ -241,14 +241,14 @@ class EndpointModel:
     async def _ask(self, text: ModelText, account: Account) -> Floats:
         spec, template, where = self._spec, self._template, f"reader {self._spec.name!r}"
         endpoint = self._endpoint
+        request = CompletionRequest(
+            messages=disarm_messages(template.messages(*text)),
+            sampling=Sampling(max_tokens=template.tokens),
+            logprobs=spec.logprobs,
+            extra=template.body,
+        )
         try:
-            (choice, *_) = await endpoint.complete(
-                disarm_messages(template.messages(*text)),
-                account=account,
-                sampling=Sampling(max_tokens=template.tokens),
-                logprobs=spec.logprobs,
-                extra=template.body,
-            )
+            (choice, *_) = await endpoint.complete(request, account=account)
         except (UsageError, ProviderError) as error:
             key = f"the key in {spec.key_variable}" if spec.key_variable else "--key-env for a key"
             hint = f"check the address, the model's name and {key}: redargue models list"

@@ -7,15 +7,14 @@ process, appends to it. The log of requests has route, status, duration, check a
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from fastapi import FastAPI
 from pydantic import ValidationError
@@ -24,13 +23,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from redargue.claims import Frozen
 from redargue.errors import RecordError
 from redargue.events import EVENT, Event, head_of
-from redargue.files import open_to_read
+from redargue.files import open_to_read, read_stored
 from redargue.runs.record import write_atomically
 from redargue.service.rules import CheckRequest
 from redargue.verdicts import ErrorInfo, Usage
 
 ENTRY_FILE = "check.json"
-_T = TypeVar("_T")
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 ENDED: frozenset[State] = frozenset({"done", "failed", "cancelled", "interrupted"})
 
@@ -69,17 +67,6 @@ def read_entry(folder: Path) -> CheckEntry | None:
     """The entry of a run folder; None if the service did not begin the run. Raises RecordError."""
     hint = "restore it, or remove the run"
     return read_stored(folder / ENTRY_FILE, CheckEntry.model_validate, hint=hint)
-
-
-def read_stored(path: Path, parse: Callable[[Any], _T], *, hint: str) -> _T | None:
-    """What a JSON file of the service holds; None without it. Raises RecordError if it is damaged."""
-    try:
-        with open_to_read(path) as file:
-            return parse(json.loads(file.read()))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise RecordError(f"{str(path)!r} cannot be read", hint=hint) from error
 
 
 def write_entry(folder: Path, entry: CheckEntry) -> None:

@@ -23,11 +23,11 @@ from pydantic import Field, TypeAdapter
 
 from redargue.claims import Frozen
 from redargue.errors import BudgetReached, UsageError
-from redargue.files import home, locked, make_folder, open_to_read, replacing
+from redargue.files import home, locked, make_folder, open_to_read, read_stored, replacing
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.sanitize import counted
-from redargue.service.entries import CheckEntry, read_stored
+from redargue.service.entries import CheckEntry
 from redargue.verifier import cost_of, goes_online
 
 PREFIX = "rdg_"

@@ -24,7 +24,6 @@ from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.milvus import MilvusCorpus
 from redargue.retrieval.corpus.milvus import client as milvus_client
 from redargue.retrieval.corpus.milvus.client import LiteServer, MilvusAddress, MilvusConnection
-from redargue.retrieval.corpus.milvus.rows import state_row
 from retrieval.corpus.conftest import MISSING
 from retrieval.corpus.documents import BRIDGE, TOWER, many
 from retrieval.corpus.words import WordEncoder
@@ -202,19 +201,6 @@ def lite_as_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch, version: str
     monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: version)
     yield f"{server.uri}?collection=other"
     server.release()
-
-
-@needs_lite
-def test_a_store_without_an_index_of_words_is_refused(tmp_path: Path, encoder: WordEncoder) -> None:
-    """As redargue 0.1 made it on a server before 2.5, which was upgraded since."""
-    address = str(tmp_path / "corpus.db")
-    with MilvusCorpus(address, write=True, embedder=encoder) as corpus:
-        old = corpus._state().model_copy(update={"counts_words": False})
-        corpus._link.put(corpus._texts, [state_row(milvus.META_COLLECTION, old)])
-    for write in (True, False):
-        with pytest.raises(UsageError, match=r"was made on a Milvus server before 2\.5") as caught:
-            MilvusCorpus(address, write=write, embedder=encoder)
-        assert "add the documents to a new store" in caught.value.hint
 
 
 @needs_lite

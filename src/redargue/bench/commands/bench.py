@@ -1,4 +1,4 @@
-"""``redargue bench run``, ``compare`` and ``ls``, ``redargue list datasets`` and ``redargue calibrate``."""
+"""``redargue bench run`` and ``compare``, ``redargue list datasets`` and ``redargue calibrate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redargue.batch import Tally
 from redargue.bench import compare as comparison
 from redargue.bench.compare import ComparedSystem, Comparison
 from redargue.bench.datasets import Example, apply_as_of, datasets, load
-from redargue.bench.harness import BENCH, Bench, ClaimOutcome, read_bench_file, reopen
+from redargue.bench.harness import Bench, ClaimOutcome, reopen
 from redargue.bench.judge import calibrate, calibration_tables, read_judged
 from redargue.bench.reports.charts import draw_frontier, frontier_table, require_drawing
 from redargue.bench.reports.publishing import publishable, write_tables
@@ -24,7 +24,7 @@ from redargue.bench.system import System, require_evidence
 from redargue.cli.app import BenchGroup
 from redargue.cli.list import print_rows, usable
 from redargue.cli.options import read_models, read_settings
-from redargue.cli.output import exit_code, read_entries, resumable
+from redargue.cli.output import exit_code, resumable
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,
@@ -230,23 +230,6 @@ def compare_benches(
             print_tables(filter(None, [frontier_table(result)]))
         draw_frontier(result, frontier)
         typer.echo(f"drawn: {frontier}", err=True)
-
-
-@bench_app.command("ls")
-def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of bench folders.")]) -> None:
-    """List bench folders with their samples and systems."""
-    paths = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
-    if not paths:
-        raise UsageError(f"no bench folder in {str(folder)!r}", hint="create one with redargue bench run -o")
-
-    def described(path: Path) -> str:
-        about = read_bench_file(path.parent)
-        sample, names = about["sample"], ", ".join(system["spec"] for system in about["contenders"])
-        return f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}"
-
-    lines, code = read_entries(described, paths)
-    print(*lines, sep="\n")  # noqa: T201
-    raise typer.Exit(code)
 
 
 def show_comparison(result: Comparison, *, json: bool) -> None:

@@ -19,6 +19,7 @@ from redargue.bench.reports.tables import SYSTEM, key
 from redargue.claims import LabelSet, Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Source
+from redargue.inputs.rows import Row, rows, table_rows
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.sanitize import counted, csv_cell
 from redargue.verdicts import Verdict
@@ -91,10 +92,10 @@ class Adjudicated(NamedTuple):
 def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
     """Reads a completed queue; raises UsageError, with the row's number, for a row that does not fit the bench."""
     decisions: dict[int, Adjudicated] = {}
-    for where, row in _rows(path):
-        decision = _checked(row, bench, where)
+    for row in table_rows(path) if path.suffix.lower() == ".csv" else rows(path):
+        decision = _checked(row, bench)
         if decision.item in decisions:
-            raise UsageError(f"claim {decision.item} appears twice", where=where, hint="keep one row per claim")
+            raise row.error(f"claim {decision.item} appears twice", hint="keep one row per claim")
         decisions[decision.item] = decision
     methods = {decision.method for decision in decisions.values()}
     if len(methods) > 1:
@@ -103,53 +104,24 @@ def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
     return tuple(decisions.values())
 
 
-def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    """The rows with their places, counted from 1; the header of a CSV file does not count."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{str(path)!r} cannot be read", where="--adjudicated", hint="give a UTF-8 file") from error
-    if path.suffix.lower() == ".csv":
-        reader = csv.DictReader(io.StringIO(text, newline=""))
-        missing = [name for name in ("item", "claim", "verdict", "why") if name not in (reader.fieldnames or ())]
-        if missing:
-            raise UsageError(f"no column {missing[0]!r}", where=str(path), hint=f"columns: {', '.join(_FIELDS)}")
-        return [(f"{path}, row {at}", row) for at, row in enumerate(reader, start=1)]
-    rows: list[tuple[str, Mapping[str, Any]]] = []
-    for at, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, row {at}"
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise UsageError(f"not JSON: {line[:60]!r}", where=where) from error
-        if not isinstance(row, dict):
-            raise UsageError(f"not a JSON object: {line[:60]!r}", where=where)
-        rows.append((where, row))
-    return rows
-
-
-def _checked(row: Mapping[str, Any], bench: BenchRun, where: str) -> Adjudicated:
-    claims = bench.comparison.claims
-    text = str(row.get("item", "")).strip()
+def _checked(row: Row, bench: BenchRun) -> Adjudicated:
+    claims, fields = bench.comparison.claims, row.fields
+    if missing := [name for name in ("item", "claim", "verdict", "why") if name not in fields]:
+        raise row.error(f"no field {missing[0]!r}", hint=f"fields: {', '.join(_FIELDS)}")
+    text = str(fields["item"]).strip()
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= len(claims):
-        hint = f"items of this bench are 1 to {len(claims)}"
-        raise UsageError(f"{text!r} is not an item", where=where, hint=hint)
+        raise row.error(f"{text!r} is not an item", hint=f"items of this bench are 1 to {len(claims)}")
     item = int(text) - 1
-    if _same(str(row.get("claim", ""))) != _same(claims[item].claim):
-        what = f"claim {item + 1} of this bench has another text"
-        raise UsageError(what, where=where, hint="the queue belongs to another bench")
+    if _same(str(fields["claim"])) != _same(claims[item].claim):
+        raise row.error(f"claim {item + 1} of this bench has another text", hint="the queue belongs to another bench")
     specs = [system.spec for system in bench.comparison.rows]
-    method = str(row.get("method") or specs[0])
+    method = str(fields.get("method") or specs[0])
     method = next((spec for spec in specs if neutral(spec) == method or spec == method), "")
     if not method:
-        raise UsageError(f"no system {row.get('method')!r}", where=where, hint=f"systems: {', '.join(specs)}")
-    verdict = _one_of(row.get("verdict"), _VERDICTS, "verdict", where)
-    why = _one_of(row.get("why"), WHYS, "why", where)
+        raise row.error(f"no system {fields.get('method')!r}", hint=f"systems: {', '.join(specs)}")
+    verdict, why = _one_of(row, "verdict", _VERDICTS), _one_of(row, "why", WHYS)
     if why and not verdict:
-        what = f"why is {why!r}, but the verdict is empty"
-        raise UsageError(what, where=where, hint=f"one of {', '.join(_VERDICTS)}")
+        raise row.error(f"why is {why!r}, but the verdict is empty", hint=f"one of {', '.join(_VERDICTS)}")
     return Adjudicated(item, method, verdict, why)
 
 
@@ -157,10 +129,11 @@ def _same(claim: str) -> str:
     return " ".join(neutral(claim).removeprefix("'").split())
 
 
-def _one_of(value: object, known: Sequence[str], field: str, where: str) -> str:
+def _one_of(row: Row, field: str, known: Sequence[str]) -> str:
+    value = row.fields[field]
     bare = "" if value is None else " ".join(str(value).lower().replace("_", " ").replace("-", " ").split())
     if bare and bare not in known:
-        raise UsageError(f"{field} is {str(value)[:60]!r}", where=where, hint=f"one of {', '.join(known)}, or empty")
+        raise row.error(f"{field} is {str(value)[:60]!r}", hint=f"one of {', '.join(known)}, or empty")
     return bare
 
 

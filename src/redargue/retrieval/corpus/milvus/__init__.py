@@ -92,11 +92,6 @@ class MilvusCorpus(MilvusReader):
         state = self._state()
         if state.format > FORMAT:
             raise UsageError(f"{self._name!r} was made by a newer redargue (format {state.format})", hint="upgrade")
-        if not state.counts_words:
-            raise UsageError(
-                f"{self._name!r} was made on a Milvus server before 2.5 and has no index of words",
-                hint="add the documents to a new store: redargue corpus add … --store 'milvus:http://…?collection=NAME'",
-            )
         if state.embedder != self._embedder:
             raise UsageError(
                 f"{self._name!r} holds vectors of {state.embedder!r}, not of {self._embedder!r}",
@@ -126,7 +121,7 @@ class MilvusCorpus(MilvusReader):
     def revision(self) -> str:
         state = self._state()
         content = self._settled(state, self._versions(state))
-        identity = f"milvus {self._embedder} {FORMAT} {state.counts_words} {content}"
+        identity = f"milvus {self._embedder} {FORMAT} {content}"
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def _versions(self, state: StoreState) -> dict[str, Version]:

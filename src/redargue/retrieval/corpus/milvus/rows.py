@@ -19,6 +19,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from pydantic import ConfigDict
+
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK
@@ -68,9 +70,10 @@ class Change(Frozen):
 class StoreState(Frozen):
     """The state of a store."""
 
+    model_config = ConfigDict(extra="ignore")  # earlier builds stored one more field
+
     format: int
     embedder: str
-    counts_words: bool = True  # False in a store of redargue 0.1 on a server before 2.5
     content: str = "0"  # checksum of the documents
     generation: int = 0
     writing: tuple[Change, ...] = ()  # changes that were begun and not completed
@@ -174,8 +177,7 @@ def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[MilvusRow
 
 
 def state_row(name: str, state: StoreState) -> MilvusRow:
-    about = state.model_dump_json(exclude=None if state.adding else {"adding"})  # which redargue 0.1 does not know
-    return {"key": name, "order": 0, "start": 0, "about": about, "text": "", "words": NO_WORDS}
+    return {"key": name, "order": 0, "start": 0, "about": state.model_dump_json(), "text": "", "words": NO_WORDS}
 
 
 def _words(texts: Sequence[tuple[str, str]]) -> list[str]:
