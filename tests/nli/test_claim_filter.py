@@ -133,6 +133,7 @@ No problem!
 You're very welcome!
 It was a pleasure.
 That makes sense.
+The harbour has never looked better!
 Kind regards, Ann
 You can find more details below.
 You can also try the following steps.

@@ -204,6 +204,7 @@ _SELF = re.compile(  # a sentence about its text, its writer or its reader
 _OPINION = re.compile(
     r"\bI (?:\w+ )?(?:recommend|suggest)\b|^if I were you\b"
     r"|\bin my (?:opinion|view)\b|^personally\b|\bimho\b|\bmy favou?rite\b"
+    r"|\bnever (?:looked|felt|sounded|tasted|been) (?:so )?(?:better|good|nicer|easier|happier)\b"
     r"|^(?:it|that|this|they|he|she|those|these)(?:'s| is| was| are| were| sounds?| looks?| seems?)\s+"
     r"(?:(?:an?|such|really|very|so|quite|pretty|definitely|absolutely|truly)\s+)*"
     r"(?:great|good|awesome|amazing|wonderful|terrible|awful|beautiful|interesting|fun|funny|cool|nice|boring|best"
