@@ -127,19 +127,20 @@ def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> No
         raise RecordError(f"{str(folder)!r} contains results of {dropped}", hint=hint) from None
 
 
-class Mark(Frozen):
+class LedgerMark(Frozen):
     """What ``ledger.json`` holds: the batch, and the sizes in bytes of the log before and after the last export."""
 
     batch: str = ""
     log: tuple[int, ...] = ()
 
 
-def read_mark(folder: Path, batch_id: str) -> Mark:
+def read_mark(folder: Path, batch_id: str) -> LedgerMark:
     """Reads ``ledger.json``; empty if the folder has none.
 
     Raises RecordError if the folder belongs to another batch or run, or its log has changed since the last export.
     """
-    mark = read_stored(folder / "ledger.json", Mark.model_validate, hint="choose another folder: -o DIR") or Mark()
+    hint = "choose another folder: -o DIR"
+    mark = read_stored(folder / "ledger.json", LedgerMark.model_validate, hint=hint) or LedgerMark()
     if mark.batch and mark.batch != batch_id:
         raise RecordError(
             f"{str(folder)!r} holds another batch: {mark.batch[:16]}, not {batch_id[:16]}",
