@@ -103,6 +103,7 @@ def test_abbreviations_are_found_in_time_that_grows_with_the_length(unit: str) -
         ("Nothing is measured here.", "It lasts 24 months."),
         ("The ride takes 55 minutes.", "It ends a gap of 58 years."),
         ("Rooms 4 and 9 are taken.", "The club has room four."),
+        ("The walk is 2 miles long.", "The walks are 3 and 5 km long."),
         ("It opened in May.", "It opened on 12 May 2019."),
         ("About 27 came.", "Twenty-seven came."),
         ("1,005 came.", "1000 came."),

@@ -257,7 +257,7 @@ def in_terms_of(evidence: str, claim: str, document: str = "") -> str:
     stated = _written(claim)
     given = _written(evidence[:_MOST_PARSED]) if stated else []
     for values in reversed(stated):
-        if text := _as_written(values, given) or _implying(values, given, claim) or _in_unit(values[0], given):
+        if text := _as_written(values, given) or _implying(values, given, claim) or _in_unit(values, given):
             start, end = values[0].start, values[0].end
             if start:
                 text = text[0].lower() + text[1:]  # "At least", where a sentence began
@@ -316,10 +316,11 @@ def _as_written(values: _Written, given: Sequence[_Written]) -> str | None:
     return next((other.text for other in measures if _equal(quantity, other)), None)
 
 
-def _in_unit(quantity: Quantity, given: Sequence[_Written]) -> str | None:
-    """A measure in the unit of all measures of its dimension in the evidence."""
+def _in_unit(values: _Written, given: Sequence[_Written]) -> str | None:
+    """A single measure in the unit of all measures of its dimension in the evidence."""
+    quantity = values[0]
     units = {other.unit for (other, *_) in given if other.dimension == quantity.dimension and _is_measure(other)}
-    if quantity.unit in units or len(units) != 1 or quantity.dimension not in _CONVERTED:
+    if len(values) > 1 or quantity.unit in units or len(units) != 1 or quantity.dimension not in _CONVERTED:
         return None
     return _converted(quantity, units.pop())
 
