@@ -175,7 +175,7 @@ class PageFetcher:
             ProviderError: offline, no answer in time, a status other than 200, or a page that is too large.
         """
         if self._offline:
-            what = f"{_shown(url)!r} was not fetched: --offline fetches no page"
+            what = f"{_shown(url)!r} was not fetched: --offline does not fetch pages"
             raise ProviderError(what, hint="drop --offline, or save the page and give the file")
         try:
             async with asyncio.timeout(TIMEOUT):

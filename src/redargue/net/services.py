@@ -96,7 +96,8 @@ def services(
         url = (url or defaults.url).replace("{language}", extra.get("language") or "en")
         if url and not _is_address(url):
             public = url.rpartition("@")[2].partition("?")[0]  # without credentials
-            raise UsageError(f"{public!r} is not an address", where=url_name, hint="begin it with http:// or https://")
+            hint = "begin it with http:// or https://; ports end at 65535"
+            raise UsageError(f"{public!r} is not an address", where=url_name, hint=hint)
         variable = f"{_prefix(name)}_TIMEOUT"
         timeout = _number(variable, variables.get(variable, ""), defaults.timeout)
         configured[name] = Service(name=name, url=url, key=key, timeout=timeout, extra=extra)

@@ -111,7 +111,9 @@ class ServiceLimiter:
         with self._lock:
             while self._waiting:
                 turn = self._waiting.popleft()
-                if not turn.done() and not turn.get_loop().is_closed():
+                if turn.done():
+                    continue
+                with suppress(RuntimeError):  # its event loop was closed
                     turn.get_loop().call_soon_threadsafe(self._assign, turn)
                     return
             self.in_flight -= 1

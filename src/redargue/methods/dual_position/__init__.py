@@ -86,7 +86,7 @@ class DualPositionSettings(MethodSettings):
             one of them has the other alone.
         after_concession: the referees who judge a round in which a team concedes: all, one, or none. With "none" the
             team that does not concede has won if a quotation of its own can carry its side; if both concede, the claim
-            is left open, where its labels allow that (``tied``); else, and where a concession ends no debate
+            is left open, where its labels allow that (``tied``); else, and where a concession does not end the debate
             (``stop``), one referee judges.
         transition: who opens the round after a vote (``D9``): both teams concurrently, or one whose statement the other
             answers in the same round. ``true-skeptic`` (§4.1): after a vote for factual the negative team opens,
