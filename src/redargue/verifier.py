@@ -41,11 +41,12 @@ if TYPE_CHECKING:
     from redargue.retrieval.web_pages import PageAction
 
 Listener = Callable[[Event], None]
+TEXT_CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 
 
-def require_concurrency(claims: int) -> None:
+def require_concurrency(claims: int | None) -> None:
     """Raises UsageError for a number of claims at a time that allows none."""
-    if claims < 1:
+    if claims is not None and claims < 1:
         hint = "give a whole number from 1 on"
         raise UsageError(f"{claims!r} claims at a time", where="concurrency", hint=hint)
 
@@ -333,6 +334,11 @@ class Verifier(Closable):
     def concurrency(self) -> int:
         """Claims verified at a time by default; one with an evidence memory, as it recalls what others found (M16)."""
         return 1 if self.memory else 2
+
+    @property
+    def text_concurrency(self) -> int:
+        """The same for the claims of a text."""
+        return 1 if self.memory else TEXT_CONCURRENCY
 
     async def stream(
         self, claims: Iterable[Claim], *, concurrency: int | None = None, listeners: Sequence[Listener] = ()

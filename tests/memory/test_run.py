@@ -23,6 +23,8 @@ from redargue.memory.memory import Memory, open_memory
 from redargue.run import Run
 from redargue.runs.record import Record
 from redargue.spec import RunSpec
+from redargue.text.grounder import Grounder
+from redargue.text.verification import verify_text
 from redargue.verifier import Verifier
 from retrieval.corpus.words import WordEncoder
 from support.debates import CLOCK
@@ -98,3 +100,19 @@ async def test_with_a_memory_claims_are_verified_in_their_order_by_default(tmp_p
     assert order == [0, 0, 1, 1]
     recalled = {event.item: passages_of(event) for event in seen if isinstance(event, EvidenceRecalled)}
     assert recalled[1]
+
+
+async def test_the_claims_of_a_text_are_verified_in_their_order_with_a_memory(tmp_path: Path) -> None:  # M16
+    text = " ".join(f"The Eiffel Tower was opened in {year}." for year in (1889, 1931, 1950))
+    given = {"method": "mermaid", "store": "starter", "offline": True, "memory": str(tmp_path / "memory.db")}
+    seen: list[Event] = []
+    await verify_text(text, spec=RunSpec(**given), listeners=[seen.append])
+    order = [event.item for event in seen if isinstance(event, ClaimStarted | ClaimEnded)]
+    assert order == [0, 0, 1, 1, 2, 2]
+
+
+async def test_a_text_is_not_verified_with_no_claim_at_a_time() -> None:
+    with pytest.raises(UsageError, match="0 claims at a time"):
+        await verify_text("The Eiffel Tower was opened in 1889.", concurrency=0)
+    with Grounder("It was opened in 1889.") as grounder, pytest.raises(UsageError, match="0 claims at a time"):
+        await grounder.ground("It was opened in 1889.", concurrency=0)

@@ -57,7 +57,7 @@ def verify_and_print(
     from redargue.runs.record import DRAFT
     from redargue.text import unchecked_reasons
     from redargue.text.citations import prepare_cited
-    from redargue.text.verification import CONCURRENCY, prepare
+    from redargue.text.verification import prepare
 
     gate, parts = read_gate(output, json=json), connected(spec)
     files = Path(links).parent if links and os.path.isfile(links) else None
@@ -75,7 +75,7 @@ def verify_and_print(
             rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""
             typer.echo(f"{claims} in {len(text.text):,} characters{rest}", err=True)
         named = json or output.jsonl  # the report below names each claim once
-        return await _verify_prepared(prepared, whole, output, concurrency or CONCURRENCY, named=named)
+        return await _verify_prepared(prepared, whole, output, concurrency, named=named)
 
     try:
         with resumable(how_to_resume(folder)):
@@ -96,7 +96,7 @@ async def _verify_prepared(
     prepared: PreparedText,
     whole: PreparedText | PreparedCitations,
     output: OutputParameters,
-    concurrency: int,
+    concurrency: int | None,
     *,
     named: bool,
 ) -> Report:
@@ -110,10 +110,9 @@ async def _verify_prepared(
     with prepared.verifier() as verifier:
         if not prepared.claims:
             return whole.report([])
-        with Viewer(verifier, prepared.claims, concurrency=concurrency, output=output, named=named) as viewer:
-            verdicts = await verifier.verify_all(
-                prepared.claims, concurrency=concurrency, listeners=[viewer.see], done=done
-            )
+        most = concurrency or verifier.text_concurrency
+        with Viewer(verifier, prepared.claims, concurrency=most, output=output, named=named) as viewer:
+            verdicts = await verifier.verify_all(prepared.claims, concurrency=most, listeners=[viewer.see], done=done)
     return whole.report(verdicts)
 
 
@@ -227,7 +226,6 @@ def estimate_costs(
     """
     from redargue.cli.options import connected, run_config
     from redargue.estimate import claims_in, estimate
-    from redargue.text.verification import CONCURRENCY as TEXT_CONCURRENCY
     from redargue.verifier import Verifier
 
     spec = run_config(options, search)
@@ -240,7 +238,7 @@ def estimate_costs(
         estimated = estimate(
             verifier,
             claims,
-            concurrency=options.concurrency or (TEXT_CONCURRENCY if text else verifier.concurrency),
+            concurrency=options.concurrency or (verifier.text_concurrency if text else verifier.concurrency),
             text=text,
         )
     if answers := sum(row.answer is not None for row in given.rows):

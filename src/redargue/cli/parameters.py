@@ -83,7 +83,7 @@ Concurrency = Annotated[
     int | None,
     option(
         "CONCURRENCY",
-        "Claims verified concurrently; default: 2, with a memory 1; 16 for a text or a worker.",
+        "Claims verified concurrently; default: 2, of a text or for a worker 16, with a memory 1.",
         min=1,
         max=1_000_000,
     ),

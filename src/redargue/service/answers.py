@@ -35,7 +35,7 @@ from redargue.service.rules import (
 from redargue.spec import RunSpec
 from redargue.text import Report
 from redargue.text.segment import Kind, Text
-from redargue.text.verification import CONCURRENCY, TextOptions, prepare, with_documents, without_check
+from redargue.text.verification import TextOptions, prepare, with_documents, without_check
 from redargue.verifier import Verifier
 
 answers_router = APIRouter(prefix="/v1", tags=["answers"], route_class=JsonRoute)
@@ -104,7 +104,7 @@ async def _ground(text: Text, spec: RunSpec, parts: Parts, documents: Sequence[P
     async with turns.take():
         prepared = await prepare(text, spec, parts, documents=documents)
         with prepared.verifier() as verifier:
-            verdicts = await verifier.verify_all(prepared.claims, concurrency=CONCURRENCY)
+            verdicts = await verifier.verify_all(prepared.claims, concurrency=verifier.text_concurrency)
     return prepared.report(verdicts)
 
 
@@ -120,7 +120,7 @@ async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estim
         given = parts if documents is None else with_documents(spec, [documents], parts)[1]
         with Verifier(spec, parts=given, claims=claims) as verifier:
             together = bool(text and documents)
-            return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=text, together=together)
+            return estimate_cost(verifier, claims, concurrency=verifier.text_concurrency, text=text, together=together)
 
     found = await store.pool.run(estimated)
     return found.model_copy(update={"assumed": tuple(map(without_paths, found.assumed))})

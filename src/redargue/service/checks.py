@@ -47,7 +47,7 @@ from redargue.service.keys import DayBudgets
 from redargue.service.problems import UnknownCheck, without_paths
 from redargue.service.rules import CheckRequest, PreparedRequest, RequestRules, with_workspace
 from redargue.text import Report
-from redargue.text.verification import CONCURRENCY, prepare, with_documents
+from redargue.text.verification import prepare, with_documents
 from redargue.verdicts import ErrorInfo, Usage, total_usage
 from redargue.verifier import Verifier
 
@@ -544,7 +544,7 @@ class CheckStore:
             text = await prepare(prepared.text, spec, parts, documents=documents, **record)
             with text.verifier() as verifier:
                 active.ring()
-                await verifier.verify_all(text.claims, concurrency=CONCURRENCY, listeners=listeners)
+                await verifier.verify_all(text.claims, concurrency=verifier.text_concurrency, listeners=listeners)
             return
         assert prepared.claim
         if documents is not None:

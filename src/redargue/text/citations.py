@@ -38,7 +38,7 @@ from redargue.spec import RunSpec
 from redargue.text import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
 from redargue.text.extract import Extraction
 from redargue.text.segment import Text, UncheckedSentence, sentences_of, text_of
-from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, encoder_of, prepare
+from redargue.text.verification import PreparedText, TextOptions, encoder_of, prepare
 from redargue.verdicts import Verdict
 from redargue.verifier import require_concurrency
 
@@ -346,7 +346,7 @@ async def verify_citations(
         RedargueError: the extraction failed, or the run could not be started.
     """
     whole = text_of(text, kind=options.pop("kind", "text"), context=options.pop("context", ""))
-    concurrency, listeners = options.pop("concurrency", CONCURRENCY), options.pop("listeners", ())
+    concurrency, listeners = options.pop("concurrency", None), options.pop("listeners", ())
     done, folder, given = options.pop("done", None), options.pop("folder", None), options.pop("spec", None)
     require_concurrency(concurrency)
     spec, parts = read_options(cast(RunOptions, options), given)
@@ -354,8 +354,8 @@ async def verify_citations(
     folder, files = (Path(each) if each else None for each in (folder, files))
     cited = await prepare_cited(whole, spec, fetcher, parts, folder, files=files)
     with cited.prepared.verifier() as verifier:
-        claims = cited.prepared.claims
-        verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
+        claims, most = cited.prepared.claims, concurrency or verifier.text_concurrency
+        verdicts = await verifier.verify_all(claims, concurrency=most, listeners=listeners, done=done)
     return cited.report(verdicts)
 
 

@@ -28,7 +28,6 @@ from redargue.text import CheckedClaim, Report, build_report
 from redargue.text.extract import EXTRACTOR, extract, extract_claims
 from redargue.text.segment import MAX_LENGTH, Kind, Sentence, Text, UncheckedSentence, sentences_of, text_of
 from redargue.text.verification import (
-    CONCURRENCY,
     NO_CONTEXT,
     check_options,
     claims_of,
@@ -40,7 +39,7 @@ from redargue.text.verification import (
     without_check,
 )
 from redargue.verdicts import Verdict
-from redargue.verifier import Listener, Verifier
+from redargue.verifier import TEXT_CONCURRENCY, Listener, Verifier, require_concurrency
 
 
 class Grounder(Closable):
@@ -100,7 +99,7 @@ class Grounder(Closable):
         *,
         kind: Kind = "text",
         context: str = "",
-        concurrency: int = CONCURRENCY,
+        concurrency: int | None = None,
         listeners: Sequence[Listener] = (),
         done: Callable[[int, Verdict], None] | None = None,
     ) -> Report:
@@ -110,6 +109,7 @@ class Grounder(Closable):
             UsageError: the answer cannot be checked.
             BadReply, BudgetReached, ProviderError: the extraction of its claims failed.
         """
+        require_concurrency(concurrency)
         if outcome := without_check(answer, self.documents, kind=kind, context=context):
             return outcome
         text, verifier = text_of(answer, kind=kind, context=context), self._verifier
@@ -129,8 +129,8 @@ class Grounder(Closable):
         run = extraction_run(verifier, self._models)
         async with verifier.transport:
             extraction = await extract(text, run, profile=verifier.method.settings.profile)
-            claims = claims_of(extraction.claims, self._spec)
-            verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
+            claims, most = claims_of(extraction.claims, self._spec), concurrency or verifier.text_concurrency
+            verdicts = await verifier.verify_all(claims, concurrency=most, listeners=listeners, done=done)
         return build_report(text, extraction, verdicts, run.usage)
 
     async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
@@ -167,7 +167,7 @@ async def check_sentence(
         if isinstance(found, UncheckedSentence):
             unread = Verdict(claim=spec.claim(last.text), label=None, unchecked=found.why)
             return (_checked(last, unread),) if found.why.may_state else ()
-        verdicts = await verifier.verify_all(claims_of(found, spec), concurrency=CONCURRENCY)
+        verdicts = await verifier.verify_all(claims_of(found, spec), concurrency=verifier.text_concurrency)
     return tuple(_checked(last, verdict) for verdict in verdicts)
 
 
@@ -329,7 +329,7 @@ async def check_stream(
     else:
         opened = await asyncio.to_thread(Grounder, contexts, spec=spec, **options)  # it encodes the documents
     with opened as grounder:
-        queue: asyncio.Queue[_Check | None] = asyncio.Queue(CONCURRENCY)
+        queue: asyncio.Queue[_Check | None] = asyncio.Queue(TEXT_CONCURRENCY)
         started: set[_Check] = set()  # the checks not yet awaited, and one that waits for a place in the queue
         reading = asyncio.create_task(_read(chunks, grounder, queue, started))
         try:

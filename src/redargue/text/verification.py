@@ -39,7 +39,6 @@ from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online, require_concurrency
 
-CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 ABOUT_DOCUMENTS = "the documents that the text has to keep to"
 _PAID = CallFinished | CallFailed | EvidenceFound | EvidenceMissing
 
@@ -297,7 +296,7 @@ class TextOptions(RunOptions, total=False):
 
     kind: Kind
     context: str
-    concurrency: int
+    concurrency: int | None
     listeners: Sequence[Listener]
     done: Callable[[int, Verdict], None] | None
     spec: RunSpec | None
@@ -310,7 +309,7 @@ async def verify_text(
     kind: Kind = "text",
     context: str = "",
     documents: Sequence[Passage] | None = None,
-    concurrency: int = CONCURRENCY,
+    concurrency: int | None = None,
     listeners: Sequence[Listener] = (),
     done: Callable[[int, Verdict], None] | None = None,
     spec: RunSpec | None = None,
@@ -324,7 +323,7 @@ async def verify_text(
         kind: ``text``, ``dialogue`` or ``qa``; see :class:`Text`.
         context: the question or the previous conversation.
         documents: the only evidence; None to search.
-        concurrency: number of claims verified at the same time.
+        concurrency: number of claims verified at the same time; by default 16, with an evidence memory one.
         listeners: called with every event of every claim.
         done: called with the index and verdict of each claim when it finishes.
         spec: configuration of the run.
@@ -344,7 +343,8 @@ async def verify_text(
     text = text_of(text, kind=kind, context=context)
     prepared = await prepare(text, spec, parts, documents=documents, folder=Path(folder) if folder else None)
     with prepared.verifier() as verifier:
-        verdicts = await verifier.verify_all(prepared.claims, concurrency=concurrency, listeners=listeners, done=done)
+        most = concurrency or verifier.text_concurrency
+        verdicts = await verifier.verify_all(prepared.claims, concurrency=most, listeners=listeners, done=done)
     return prepared.report(verdicts)
 
 

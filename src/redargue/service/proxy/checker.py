@@ -33,9 +33,8 @@ from redargue.spec import RunSpec
 from redargue.text import CheckedClaim
 from redargue.text.grounder import BEFORE, Grounder, Segmenter, check_sentence
 from redargue.text.segment import MAX_LENGTH, Sentence
-from redargue.text.verification import CONCURRENCY
 from redargue.verdicts import Verdict
-from redargue.verifier import Verifier
+from redargue.verifier import TEXT_CONCURRENCY, Verifier
 
 KEPT = 8  # sets of documents that stay encoded
 KEPT_CHARACTERS = 4_000_000
@@ -303,7 +302,7 @@ class AnswerCheck:
     _prose: bool = False
     _structured: int = 0
     _problem: str = ""
-    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONCURRENCY))
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(TEXT_CONCURRENCY))
 
     @property
     def text(self) -> str:
