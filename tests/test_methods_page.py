@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from benchmarks.methods import FIGURES, PAGE, configured, ours, page
 
-from redargue.methods.base import Deviation, methods
+from redargue.cli.options import read_settings
+from redargue.methods.base import Deviation, configure, methods
 from redargue.methods.dry_run import costs
 from redargue.spec import RunSpec
 from redargue.verifier import Verifier
@@ -65,3 +66,5 @@ def test_a_deviation_is_cited_in_a_test_and_its_setting_exists(name: str, deviat
         assert equals
         assert value
         assert setting in {*methods[name].settings_class.model_fields, "profile"}
+    given = read_settings([pair.strip() for pair in deviation.setting.split(",") if pair])  # as on the command line
+    configure(name, str(given.pop("profile", "hardened")), given)

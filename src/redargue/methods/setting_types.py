@@ -14,7 +14,7 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 
@@ -31,6 +31,8 @@ class SettingsOf:
 
 Word = Annotated[str, _Harmless()]  # a name among known ones, or a text that is shown
 Facts = Annotated[dict[str, Any], _Harmless()]  # values that others are compared with
+# what a reply without a label becomes; a command line's "true" is read as a JSON value
+FallbackLabel = Annotated[Literal["none", "true"], BeforeValidator(lambda given: "true" if given is True else given)]
 LocalFile = str  # read while settings are made, which keep what it says and not its path: no record names a file
 
 _PLAIN: Final = (bool, int, float, NoneType, date)

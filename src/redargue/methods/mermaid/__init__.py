@@ -7,6 +7,7 @@ Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M24`` resolve what the paper le
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
@@ -20,10 +21,11 @@ from redargue.memory import Finding, MemorySettings
 from redargue.memory.memory import LOOKUP, MemoryLookup
 from redargue.methods.base import Method, MethodSettings, Roles
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.setting_types import Word
+from redargue.methods.setting_types import FallbackLabel, Word
 from redargue.methods.verdict_parts import sent_back
-from redargue.nli.grammar import decompose
+from redargue.nli.grammar import decompose, finite_verbs
 from redargue.nli.language import language_of
+from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.retrieval.tools import Observation, SearchAction
 from redargue.tasks.base import AnyTask
 from redargue.tasks.extract import Decomposition
@@ -71,7 +73,7 @@ class MermaidSettings(MethodSettings):
     recall_characters: int = Field(default=2000, ge=1)
     keep_misses: bool = False
     guard: bool = False
-    non_answer: Literal["none", "true"] = "none"
+    non_answer: FallbackLabel = "none"
 
     @property
     def remembering(self) -> MemorySettings | None:
@@ -315,13 +317,25 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
 
 def one_relation(claim: str) -> Decomposition | None:
-    """The decomposition of an English claim with one relation between two entities; None for any other claim."""
-    if language_of(claim):
+    """The decomposition of an English claim with one relation between two entities; None for any other claim.
+
+    A third entity is another relation: in a list, a comparison, a second statement, or a description ("the director of
+    Jaws", "the city where she lives"), which is a relation of its own.
+    """
+    if language_of(claim) or len(list(sentence_spans(claim))) > 1 or _FURTHER.search(claim):
         return None
     found = decompose(claim)
     (first, *further) = found.triplets
-    two = first.subject and first.object and ", " not in first.subject
+    subject, object_ = first.subject, first.object
+    described = _DESCRIPTION.search(subject) or len(_DESCRIPTION.findall(object_)) > 1 or any(finite_verbs(object_))
+    two = subject and object_ and ", " not in subject and not described
     return found if two and not first.attributes and not further else None
+
+
+_FURTHER = re.compile(
+    r";|[’']s\s|,\s+not\b|\b(?:and|or|nor|both|but|who|whom|whose|which|that|where|when|while|than)\b"
+)
+_DESCRIPTION = re.compile(r"\b[a-z][\w-]* of\b")  # "the director of Jaws", not "the Bank of England"
 
 
 def _findings(tool: str, arguments: dict[str, object], observed: Observation) -> list[Finding]:

@@ -11,6 +11,7 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.methods.agent import Agent
 from redargue.methods.base import MethodSettings
 from redargue.methods.baselines.factuality import ClosedBook, ClosedBookSettings
+from redargue.methods.setting_types import FallbackLabel
 from redargue.tasks.answer import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, Exchange, Task, lines, text_field
 from redargue.tasks.sections import claim_section
@@ -151,7 +152,7 @@ class SelfCheckSettings(MethodSettings):
     """Settings of ``self-check``."""
 
     shots: Literal[0, 3] = 0
-    unparsed: Literal["none", "true"] = "none"  # the outcome of a reply that cannot be read: no label, or "factual"
+    unparsed: FallbackLabel = "none"  # the outcome of a reply that cannot be read: no label, or "factual"
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 

@@ -7,7 +7,6 @@ Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528
 from __future__ import annotations
 
 from itertools import chain
-from typing import Literal
 
 from pydantic import Field
 
@@ -19,6 +18,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
+from redargue.methods.setting_types import FallbackLabel
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.template import read_examples
 from redargue.verdicts import Verdict
@@ -32,7 +32,7 @@ class FacToolSettings(SearchSettings):
     queries: int = Field(default=2, ge=1, le=4)  # per claim
     top_k: int = Field(default=5, ge=1, le=50)  # pieces of evidence per query and tool
     # the verdict if a reply cannot be read: no label, or true, as in the authors' program
-    unparsed: Literal["none", "true"] = "none"
+    unparsed: FallbackLabel = "none"
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 
