@@ -67,6 +67,13 @@ def test_different_words_for_one_value_are_equal(one: str, other: str) -> None:
         ("between 18 and 24 months", "20 months", "equal"),
         ("20 months", "between 18 and 24 months", "compatible"),
         ("about 100 km", "104 km", "equal"),
+        ("some 3,412 people", "3,214 people", "compatible"),
+        ("about 3,200 people", "3,214 people", "equal"),
+        ("about 3,200 people", "3,900 people", "unequal"),
+        ("3,214 people", "some 3,000 people", "compatible"),
+        ("about half", "48 %", "equal"),
+        ("around 1450", "1453", "equal"),
+        ("around 1453", "1450", "compatible"),
         ("60 minutes or more", "2 hours", "equal"),
         ("over three years", "three years", "equal"),  # more than three, or during three
         ("over three years", "two years", "unequal"),

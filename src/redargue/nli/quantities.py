@@ -55,24 +55,35 @@ class Quantity(NamedTuple):
 def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
     """Compares a claim's quantity with one of the evidence; None if their dimensions differ.
 
-    "equal" if the claim's interval contains the evidence's, "compatible" if the two only overlap.
+    "equal" if the claim's interval contains the evidence's, "compatible" if the two only overlap. An approximate value
+    of the claim reaches as far as it is round ("about 3,000", not "about 3,412"); whatever is about as much is
+    compatible.
     """
     if claim.dimension != evidence.dimension:
         return None
     tolerance = TOLERANCE if claim.unit == evidence.unit else _TOLERANCES.get(claim.dimension, UNIT_TOLERANCE)
-    if claim.approximate or evidence.approximate:
-        tolerance = APPROXIMATE
-    low, high = _widened(claim, tolerance)
+    low, high = _widened(claim, max(tolerance, _roundness(claim)))
     if low <= evidence.low and evidence.high <= high:
         return "equal"
+    if claim.approximate or evidence.approximate:
+        low, high = _widened(claim, APPROXIMATE)
     overlapping = evidence.low <= high and low <= evidence.high
     adjacent = evidence.low != evidence.high and evidence.low <= high * 1.001 and low <= evidence.high * 1.001
     return "compatible" if overlapping or adjacent else "unequal"
 
 
+def _roundness(quantity: Quantity) -> float:
+    """One unit of an approximate value's last digit that is not zero, as a share of it; a tenth at most, 0 if exact."""
+    if not quantity.approximate:
+        return 0.0
+    written = re.search(r"\d[\d.,]*", quantity.text)
+    digits = re.sub(r"\D", "", written[0]).strip("0") if written else ""
+    return min(APPROXIMATE, 1 / int(digits)) if digits else APPROXIMATE
+
+
 def _widened(quantity: Quantity, tolerance: float) -> tuple[float, float]:
     if quantity.dimension in _EXACT:
-        beyond = APPROXIMATE_YEARS if quantity.dimension == "year" and tolerance == APPROXIMATE else 0
+        beyond = min(APPROXIMATE_YEARS, quantity.low * tolerance) if quantity.dimension == "year" else 0
         return quantity.low - beyond, quantity.high + beyond
     return quantity.low - abs(quantity.low) * tolerance, quantity.high + abs(quantity.high) * tolerance
 
