@@ -48,7 +48,7 @@ RULES: Mapping[str, Mapping[str, Callable[..., object]]] = {
     "turned round": {_READER + "turned": _NEVER},
     "denies the opposite": {_READER + "denies_opposite": _NEVER},
     "misplaced value": {_READER + "misplaced": _NEVER},
-    "another share": {_READER + "gives_another_share": _NEVER},
+    "another value": {_READER + "gives_another_value": _NEVER},
     "of somebody else": {_READER + "is_of_somebody_else": _NEVER},
     "values in the text's terms": {_READER + "in_terms_of": lambda _, claim: claim},
     "numbers rank": {_READER + "numbers_had": _constant(0.0), _CAREFUL + "numbers_had": _constant(0.0)},

@@ -258,6 +258,16 @@ def test_of_two_sentences_read_as_one_text_the_one_that_says_more_alone_is_quote
     assert Reading(lambda: it, lambda: NO_SIGNAL).best(Meaning.SUPPORTED, 1) == (quay,)
 
 
+def test_beside_an_open_claim_the_row_with_its_numbers_is_shown() -> None:
+    rows = {"Year: 2019; Visitors: 84950": 0.7, "Year: 2020; Visitors: 21000": 0.8}
+    spans = tuple(
+        ScoredSpan((SourcedSentence(row, Passage(text=row)),), near, Entailment(0.1, 0.1, 0.8))
+        for row, near in rows.items()
+    )
+    read = Reading(lambda: spans, lambda: NO_SIGNAL, statement="In 2019 the baths had 84,950 visitors.")
+    assert [each.quote for each in read.best(Meaning.NOT_ENOUGH, 2)] == list(rows)
+
+
 def test_a_claim_is_left_open_where_no_text_shows_a_side_by_itself() -> None:
     by_words = SourceScore(0.02, 0.98)
     sure = replace(reading((0.9, 0.02, 0.48)), compare_words=lambda: by_words)

@@ -426,6 +426,17 @@ def test_rows_about_others_than_the_claim_names_are_found() -> None:
         ("The pool has a length of 25 m.", "The pool is 25 m long.", False),
         ("The tower is 40 m tall.", "The tower is 40 m high.", False),
         ("The tower is 40 m tall.", "The tower rises 40 m above the square.", False),
+        ("Profit rose to £5 million.", "Profit rose by £5 million.", True),
+        ("The workforce fell by 1,200 to 300.", "The workforce fell by 300 to 1,200.", True),
+        ("Profit rose to £5 million.", "Profit rose by £2 million to £5 million.", False),
+        ("Profit rose by £2 million.", "Profit, at £5 million, was up by £2 million.", False),
+        ("It was bought by 300 people.", "It was sold to 300 people.", False),
+        ("Turnover rose from £12 million to £8 million.", "It rose from £8 million to £12 million.", True),
+        ("The vote was 17 to 9.", "The council voted 9 to 17.", True),
+        ("Athletic won 3-2.", "Athletic led 2-3 and won 3-2.", False),
+        ("Sales rose from 3 to 4 million in 2020.", "In 2020 sales rose to 4 million, up from 3 million.", False),
+        ("The ratio of men to women is 3 to 2.", "The ratio of women to men is 2 to 3.", False),
+        ("It was open in 2019-2020.", "It was open in 2019-2020.", False),
     ],
 )
 def test_a_value_that_is_of_another_verb_or_excepted_is_misplaced(claim: str, sentence: str, expected: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.nli.alignment import gives_another_share, in_terms_of, parsed
+from redargue.nli.alignment import gives_another_value, in_terms_of, parsed
 from support.growth import grows_with_the_square
 
 
@@ -82,10 +82,14 @@ def test_an_abbreviation_is_read_as_the_evidence_has_it(document: str, evidence:
         ("More than half of the crop was lost.", "Traders say that 30% of the crop was lost.", True),
         ("A third of the crop was lost.", "Traders say that 30% of the crop and a third of the tea was lost.", False),
         ("More than half of the crop was lost.", "Traders say that most of the crop was lost.", False),
+        ("Just under 91,000 people live in Tarn.", "Tarn has 91,200 inhabitants.", True),
+        ("Some 3,412 people came.", "On the first day 3,214 people came.", True),
+        ("Some 3,400 people came.", "On the first day 3,412 people came, on the second 3,300.", False),
+        ("The hall seats about 2,500 people.", "The hall seats 900 people.", False),
     ],
 )
-def test_a_sentence_with_another_share_does_not_support_a_claim(claim: str, sentence: str, *, other: bool) -> None:
-    assert gives_another_share(parsed(claim), parsed(sentence)) is other
+def test_a_sentence_with_another_value_does_not_support_a_claim(claim: str, sentence: str, *, other: bool) -> None:
+    assert gives_another_value(parsed(claim), parsed(sentence)) is other
 
 
 @pytest.mark.parametrize("unit", ["Aa ", "A-", "AB (", "Aa Bb (", "a of "])

@@ -211,11 +211,17 @@ def counts_something_else(claim: Parsed, sentence: Parsed) -> bool:
     return sentence.vocabulary.isdisjoint(verbs | counted)
 
 
-def gives_another_share(claim: Parsed, sentence: Parsed) -> bool:
-    """Whether a sentence gives shares, and not the claim's: "30 % was lost" does not support "more than half"."""
-    given = [quantity for quantity in sentence.quantities if quantity.dimension == "ratio"]
-    stated = (quantity for quantity in claim.quantities if quantity.dimension == "ratio")
-    return bool(given) and any(all(relation(one, other) == "unequal" for other in given) for one in stated)
+def gives_another_value(claim: Parsed, sentence: Parsed) -> bool:
+    """Whether a sentence gives shares, and not the claim's: "30 % was lost" does not support "more than half".
+
+    So does a value of another kind that is near an approximate one: "3,214" does not support "some 3,412".
+    """
+    for one in claim.quantities:
+        relations = {relation(one, other) for other in sentence.quantities} - {None}
+        near = relations == {"compatible"} and one.approximate
+        if near or (one.dimension == "ratio" and relations == {"unequal"}):
+            return True
+    return False
 
 
 def shared_context(claim: Parsed, quantity: Quantity, sentence: Parsed, other: Quantity) -> float:

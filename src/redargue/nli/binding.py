@@ -165,15 +165,20 @@ def misplaced(claim: Parsed, sentence: Parsed) -> bool:
     """Whether the claim gives its value what the sentence says of another one, so that it is not supported.
 
     That is a verb, as of "closes at 8" beside "opens at 8 and closes at 9", or an exception, as of "8 on Sundays"
-    beside "at 8, on Sundays at 10", or a dimension, as of "5 m wide" beside "5 m long". Nothing is contradicted, as the
+    beside "at 8, on Sundays at 10", or a dimension, as of "5 m wide" beside "5 m long", or an end of a change, as of
+    "rose to 5 %" beside "rose by 5 %", or an order, as of "9 to 17" beside "17 to 9". Nothing is contradicted, as the
     words beside the claim's value may mean the same.
     """
     if _are_long(claim, sentence):
         return False
-    return _has_other_dimension(claim, sentence) or any(
-        all(_has_other_verb(stated.keys, fact, other) or _excepted(stated.keys, fact, other) for fact in same)
-        for stated, same, others in _compared(claim, sentence)
-        for other in others
+    return (
+        _has_other_dimension(claim, sentence)
+        or _is_reversed(claim, sentence)
+        or any(
+            all(_has_other_verb(stated.keys, fact, other) or _excepted(stated.keys, fact, other) for fact in same)
+            for stated, same, others in _compared(claim, sentence)
+            for other in others
+        )
     )
 
 
@@ -190,13 +195,45 @@ _DIMENSION_BEFORE = re.compile(rf"\b({'|'.join(_DIMENSIONS)}) (?:of|is|was) \Z")
 
 
 def _has_other_dimension(claim: Parsed, sentence: Parsed) -> bool:
-    """Whether what the claim says of one dimension of a thing, the sentence says only of others."""
+    """Whether what the claim says of one dimension of a thing or end of a change, the sentence says only of others."""
     for stated in claim.quantities:
-        equal = (other for other in sentence.quantities if related(stated, other) == "equal")
-        own, given = _dimension(claim, stated), {_dimension(sentence, other) for other in equal}
-        if own and given and "" not in given and own not in given:
-            return True
+        equal = [other for other in sentence.quantities if related(stated, other) == "equal"]
+        for aspect in (_dimension, _end_of_change):
+            own, given = aspect(claim, stated), {aspect(sentence, other) for other in equal}
+            if own and given and "" not in given and own not in given:
+                return True
     return False
+
+
+_CHANGES = re.compile(
+    r"(?i)\b(?:r[io]s(?:es?|en|ing)|f[ae]ll(?:s|en|ing)?|gr[eo]w(?:s|n|ing)?|climb|increas|decreas|rais|reduc|lower|dropp?"
+    r"|shr[aiu]nk|expand|jump|declin|gain|slipp?|soar|plung|cut)(?:s|e|es|ed|ing)?\b"
+)
+_END_OF_CHANGE = re.compile(r"\b(from|to|by) (?:an? |the )?\Z")
+
+
+def _end_of_change(text: Parsed, value: Quantity) -> str:
+    """The "from", "to" or "by" before a value that follows a verb of change, else ""."""
+    if [other.start for other in text.quantities].count(value.start) > 1:
+        return ""  # "from 8 to 12", whose values have one span
+    end = _END_OF_CHANGE.search(text.text, max(0, value.start - 9), value.start)
+    return end[1] if end and _CHANGES.search(text.text, 0, value.start) else ""
+
+
+_PAIR = re.compile(
+    r"(?<![\w.,])[£$€]?(\d[\d,.]*)(?:m\b|bn\b|%| (?:million|billion|thousand|per ?cent)\b)?"
+    r"(?: to |\s?[-–]\s?)[£$€]?(\d[\d,.]*)"
+)
+
+
+def _is_reversed(claim: Parsed, sentence: Parsed) -> bool:
+    """Whether two figures of the claim, as of a vote or a change, have the other order in the sentence alone."""
+    if "ratio" in claim.text:
+        return False  # "men to women 3 to 2"
+    ours, theirs = (
+        {tuple(each.rstrip(",.") for each in pair) for pair in _PAIR.findall(x.text)} for x in (claim, sentence)
+    )
+    return any(one != other and (other, one) in theirs and (one, other) not in theirs for one, other in ours)
 
 
 def _dimension(text: Parsed, value: Quantity) -> str:

@@ -128,7 +128,7 @@ class CarefulReader(Reader):
         return replace(reading, read_parts=partial(self._parts, parts.texts, passages), complete=parts.complete)
 
     def _parts(self, texts: Sequence[str], passages: Sequence[Passage]) -> tuple[Reading, ...]:
-        return tuple(replace(super(CarefulReader, self).read(text, passages), statement=text) for text in texts)
+        return tuple(super(CarefulReader, self).read(text, passages) for text in texts)
 
     def encoded_texts(self, passage: Passage) -> tuple[str, ...]:
         return encoded_alone(passage)

@@ -56,13 +56,17 @@ def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
     """Compares a claim's quantity with one of the evidence; None if their dimensions differ.
 
     "equal" if the claim's interval contains the evidence's, "compatible" if the two only overlap. An approximate value
-    of the claim reaches as far as it is round ("about 3,000", not "about 3,412"); whatever is about as much is
-    compatible.
+    of the claim reaches as far as it is round ("about 3,000", not "about 3,412"), and "nearly" only below it; whatever
+    is about as much is compatible.
     """
     if claim.dimension != evidence.dimension:
         return None
     tolerance = TOLERANCE if claim.unit == evidence.unit else _TOLERANCES.get(claim.dimension, UNIT_TOLERANCE)
     low, high = _widened(claim, max(tolerance, _roundness(claim)))
+    if claim.approximate and _BELOW.match(claim.text):
+        high = claim.high
+    elif claim.approximate and _ABOVE.match(claim.text):
+        low = claim.low
     if low <= evidence.low and evidence.high <= high:
         return "equal"
     if claim.approximate or evidence.approximate:
@@ -70,6 +74,10 @@ def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
     overlapping = evidence.low <= high and low <= evidence.high
     adjacent = evidence.low != evidence.high and evidence.low <= high * 1.001 and low <= evidence.high * 1.001
     return "compatible" if overlapping or adjacent else "unequal"
+
+
+_BELOW = re.compile(r"(?:nearly|almost|(?:just|slightly|a little) (?:under|short|less))\b", re.IGNORECASE)
+_ABOVE = re.compile(r"(?:just|slightly|a little) (?:over|more)\b", re.IGNORECASE)
 
 
 def _roundness(quantity: Quantity) -> float:

@@ -40,7 +40,7 @@ from redargue.nli.aggregation import (
 from redargue.nli.alignment import (
     Parsed,
     counts_something_else,
-    gives_another_share,
+    gives_another_value,
     in_terms_of,
     lexical_coverage,
     parsed,
@@ -147,7 +147,7 @@ class Reading:
         compare_words: gives the highest probability of each side by words alone, over the passages.
         comparisons: at most one of each passage.
         least: probability of a side, in [0, 1], below which a claim is left open.
-        statement: what was read, where it is a part of a claim.
+        statement: what was read: a claim, or a part of it.
         read_parts: reads the parts of a claim that joins several facts, each as a claim of its own.
         complete: whether the claim says nothing beside its parts.
     """
@@ -281,7 +281,9 @@ class Reading:
         spans = [span for span in self.spans if span.kind in ("sentence", "joined")]  # what was read is quoted
 
         def says(span: ScoredSpan) -> float:
-            return span.strength(meaning) if meaning in _DECIDED else span.nearness
+            if meaning in _DECIDED:
+                return span.strength(meaning)
+            return span.nearness + numbers_had(self.statement, span.cited[0].quote)
 
         alone = {span.cited[0].quote: says(span) for span in spans if span.kind == "sentence" and not span.before}
         order = sorted(spans, key=says, reverse=True)
@@ -386,6 +388,7 @@ class Reader:
             weights=self._weights,
             comparisons=tuple(each for each in comparisons if not _stated_elsewhere(claim, each, read)),
             least=self.least_for(passages),
+            statement=claim,
         )
 
     def least_for(self, passages: Sequence[Passage]) -> float:
@@ -505,14 +508,14 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
         or (judgement.refutes > judgement.supports and restated(own, given))
     ):
         judgement = Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
-    elif framed or only_planned(claim, text) or _says_otherwise(own, given):
+    if framed or only_planned(claim, text) or _says_otherwise(own, given):
         judgement = without_support(judgement)
     return judgement, relevance
 
 
 def _says_otherwise(claim: Parsed, text: Parsed) -> bool:
     """Whether a text has the claim's words and does not say what the claim does."""
-    otherwise = (turned, denies_opposite, misplaced, gives_another_share, is_of_somebody_else)
+    otherwise = (turned, denies_opposite, misplaced, gives_another_value, is_of_somebody_else)
     return any(says(claim, text) for says in otherwise)
 
 
