@@ -166,19 +166,18 @@ def misplaced(claim: Parsed, sentence: Parsed) -> bool:
 
     That is a verb, as of "closes at 8" beside "opens at 8 and closes at 9", or an exception, as of "8 on Sundays"
     beside "at 8, on Sundays at 10", or a dimension, as of "5 m wide" beside "5 m long", or an end of a change, as of
-    "rose to 5 %" beside "rose by 5 %", or an order, as of "9 to 17" beside "17 to 9". Nothing is contradicted, as the
-    words beside the claim's value may mean the same.
+    "rose to 5 %" beside "rose by 5 %", or of a time, as of "until May" beside "since May", or an order, as of "9 to 17"
+    beside "17 to 9", or a clause, as of "cut 5 jobs and made 9" beside "cut 9 jobs and made 5". Nothing is
+    contradicted, as the words beside the claim's value may mean the same.
     """
     if _are_long(claim, sentence):
         return False
-    return (
-        _has_other_dimension(claim, sentence)
-        or _is_reversed(claim, sentence)
-        or any(
-            all(_has_other_verb(stated.keys, fact, other) or _excepted(stated.keys, fact, other) for fact in same)
-            for stated, same, others in _compared(claim, sentence)
-            for other in others
-        )
+    if any(differs(claim, sentence) for differs in (_has_other_dimension, _is_reversed, _crosses_over)):
+        return True
+    return any(
+        all(_has_other_verb(stated.keys, fact, other) or _excepted(stated.keys, fact, other) for fact in same)
+        for stated, same, others in _compared(claim, sentence)
+        for other in others
     )
 
 
@@ -195,10 +194,10 @@ _DIMENSION_BEFORE = re.compile(rf"\b({'|'.join(_DIMENSIONS)}) (?:of|is|was) \Z")
 
 
 def _has_other_dimension(claim: Parsed, sentence: Parsed) -> bool:
-    """Whether what the claim says of one dimension of a thing or end of a change, the sentence says only of others."""
+    """Whether what the claim says of a dimension, or of an end of a change or a time, is said only of others."""
     for stated in claim.quantities:
         equal = [other for other in sentence.quantities if related(stated, other) == "equal"]
-        for aspect in (_dimension, _end_of_change):
+        for aspect in (_dimension, _end_of_change, _end_of_time):
             own, given = aspect(claim, stated), {aspect(sentence, other) for other in equal}
             if own and given and "" not in given and own not in given:
                 return True
@@ -218,6 +217,43 @@ def _end_of_change(text: Parsed, value: Quantity) -> str:
         return ""  # "from 8 to 12", whose values have one span
     end = _END_OF_CHANGE.search(text.text, max(0, value.start - 9), value.start)
     return end[1] if end and _CHANGES.search(text.text, 0, value.start) else ""
+
+
+_END_OF_TIME = re.compile(r"\b(?:(since|from|after)|until|till|before) (?:the |an? )?\Z")
+
+
+def _end_of_time(text: Parsed, value: Quantity) -> str:
+    """Whether a time before or after a value is meant; "" if neither is, or a text denies: "not until May"."""
+    end = _END_OF_TIME.search(text.text, max(0, value.start - 10), value.start)
+    if end is None or _DENIES.search(text.text):
+        return ""
+    return "after" if end[1] else "before"
+
+
+_CLAUSE_END = re.compile(r",? (?:and|but|while|whereas) |[,;] ")
+
+
+def _by_value(text: Parsed) -> dict[tuple[str, float], frozenset[str]]:
+    """The words of each clause or listed item that has one value, by that value."""
+    clauses = [parsed(clause) for clause in _CLAUSE_END.split(text.text)]
+    single = [clause for clause in clauses if len(clause.quantities) == 1]
+    return {clause.quantities[0][:2]: frozenset(clause.stems[place] for place in clause.content) for clause in single}
+
+
+def _crosses_over(claim: Parsed, sentence: Parsed) -> bool:
+    """Whether of two values of the claim each has, in the sentence, a word that the other has in the claim.
+
+    Not where the difference is named, and excludes support already.
+    """
+    if "respectively" in sentence.text or "respectively" in claim.text:
+        return False
+    ours, theirs = _by_value(claim), _by_value(sentence)
+    for one, other in combinations(ours, 2):
+        if one[0] == other[0] and one in theirs and other in theirs:
+            mine, yours = ours[one] - ours[other], ours[other] - ours[one]
+            if mine & (theirs[other] - theirs[one]) and yours & (theirs[one] - theirs[other]):
+                return bind(claim, sentence).finding != "crossed"
+    return False
 
 
 _PAIR = re.compile(
