@@ -2,15 +2,15 @@
 
 Two recorded systems can also be computed as a cascade: what it would have cost and said if the second had been asked
 only where the first is not sure. No model is called: labels, confidences and costs are those of the records. Both
-systems have to have seen the same claims, which are matched by their text; a label of the first that the second's bench
-lacks counts as its label of the same meaning.
+systems have to have seen the same claims, which are matched by text, and by id if both benches are of one file; a label
+of the first that the second's bench lacks counts as its label of the same meaning.
 """
 
 from __future__ import annotations
 
 import itertools
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -358,12 +358,13 @@ def paired(
     first: Comparison, first_row: ComparedSystem, then: Comparison, then_row: ComparedSystem
 ) -> tuple[Paired, ...]:
     """The claims with a gold label that both systems have seen; raises UsageError if there are none."""
-    answers = {claim.claim: said for claim, said in zip(first.claims, first_row.said, strict=True)}
+    first_rows, then_rows = _row_keys(first, then)
+    answers = dict(zip(first_rows, first_row.said, strict=True))
     words = {said.meaning: said.label for said in then_row.said if said.label}
     known = {*then_row.scores.labels, *(claim.gold for claim in then.claims), *(said.label for said in then_row.said)}
     pairs = []
-    for claim, said in zip(then.claims, then_row.said, strict=True):
-        answer = answers.get(claim.claim)
+    for claim, row, said in zip(then.claims, then_rows, then_row.said, strict=True):
+        answer = answers.get(row)
         if claim.gold is None or answer is None:
             continue
         label = answer.label if answer.label in known else words.get(answer.meaning)
@@ -371,6 +372,33 @@ def paired(
     if not pairs:
         raise UsageError("the two benches have no claim in common", hint="run both on the same claims")
     return tuple(pairs)
+
+
+def _row_keys(first: Comparison, then: Comparison) -> list[list[tuple[str, str]]]:
+    """What identifies a row of the two benches: its text and id, or in two files its text and which of its rows it is.
+
+    Raises UsageError if rows of two files have the same text, and the files do not have them in the same order.
+    """
+    if first.sample.get("sha256") == then.sample.get("sha256"):
+        return [[(claim.claim, claim.id) for claim in each.claims] for each in (first, then)]
+    texts = [[claim.claim for claim in each.claims] for each in (first, then)]
+    both = set(texts[0]) & set(texts[1])
+    orders = [[text for text in of_bench if text in both] for of_bench in texts]
+    repeated = [text for order in orders for text, count in Counter(order).items() if count > 1]
+    if repeated and orders[0] != orders[1]:
+        what = f"several rows have the claim {repeated[0]!r}, and the files of the two benches differ in their order"
+        raise UsageError(what, where="--then", hint="run both systems on one file, whose ids tell its rows apart")
+    return [_numbered(of_bench) for of_bench in texts]
+
+
+def _numbered(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Each text with the number of equal ones before it."""
+    seen = Counter[str]()
+    numbered = []
+    for text in texts:
+        numbered.append((text, str(seen[text])))
+        seen[text] += 1
+    return numbered
 
 
 def stops(pair: Paired, threshold: float | None) -> bool:
