@@ -52,6 +52,7 @@ ROWS = [
 TEXT = "The stone bridge at Orvell was opened in May 1889. It crosses the river Velt and carries one lane of traffic."
 MAPPING = "claim=claim,label=label,evidence=evidence"
 FROZEN = "tool-mad:debaters=frozen+frozen-words"
+READER = "single-reader:tools=frozen"
 
 
 @pytest.fixture
@@ -337,6 +338,16 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert "The same system with several seeds" in report
     assert f"--map {MAPPING} --method" in report
     assert "--budget 900calls" in report
+
+
+async def test_a_run_with_the_seed_of_the_bench_and_one_that_names_it_are_one_seed(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, READER, f"{READER}#0", f"{READER}#1")
+    for system in each.systems[:2]:
+        await each.run(system)
+    assert compare(each, draws=50).repeats == ()
+    await each.run(each.systems[2])
+    (repeat,) = compare(each, draws=50).repeats
+    assert (repeat.spec, repeat.seeds, len(repeat.accuracies)) == (READER, (0, 1), 2)
 
 
 @pytest.mark.slow

@@ -155,8 +155,8 @@ def compare(
             for item, example in enumerate(bench.examples)
         ),
         rows=tuple(rows),
-        pairs=_pairs(bench.examples, [runs[0] for runs in by_seed], draws),
-        repeats=tuple(_repeats(bench, runs) for runs in by_seed if len(runs) > 1),
+        pairs=_pairs(bench.examples, [next(iter(runs.values())) for runs in by_seed.values()], draws),
+        repeats=tuple(_repeats(spec, runs) for spec, runs in by_seed.items() if len(runs) > 1),
     )
 
 
@@ -235,21 +235,24 @@ def _prediction(verdict: Verdict, seconds: float) -> Prediction:
     )
 
 
-def _by_seed(bench: Bench, rows: Sequence[ComparedSystem]) -> list[list[ComparedSystem]]:
-    names = {system.spec: system.unseeded for system in bench.systems}
-    groups: dict[str, list[ComparedSystem]] = defaultdict(list)
-    for row in rows:
-        groups[names[row.spec]].append(row)
-    return list(groups.values())
-
-
-def _repeats(bench: Bench, rows: Sequence[ComparedSystem]) -> SeedRuns:
+def _by_seed(bench: Bench, rows: Sequence[ComparedSystem]) -> dict[str, dict[int | None, ComparedSystem]]:
+    """The first run with each seed of each system, by its spec without a seed."""
     systems = {system.spec: system for system in bench.systems}
+    groups: dict[str, dict[int | None, ComparedSystem]] = defaultdict(dict)
+    for row in rows:
+        system = systems[row.spec]
+        seed = bench.sample.get("seed") if system.seed is None else system.seed
+        groups[system.unseeded].setdefault(seed, row)
+    return groups
+
+
+def _repeats(spec: str, runs: Mapping[int | None, ComparedSystem]) -> SeedRuns:
+    rows = list(runs.values())
     accuracies = tuple(row.scores.figure("accuracy").value for row in rows)
     known = [accuracy for accuracy in accuracies if accuracy is not None]
     return SeedRuns(
-        spec=systems[rows[0].spec].unseeded,
-        seeds=tuple(systems[row.spec].seed for row in rows),
+        spec=spec,
+        seeds=tuple(runs),
         accuracies=accuracies,
         mean=statistics.fmean(known) if known else None,
         deviation=statistics.stdev(known) if len(known) > 1 else None,
