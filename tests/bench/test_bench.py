@@ -268,6 +268,12 @@ async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file:
     assert debate.labels == (("SUPPORTS", "SUPPORTS"),)
     assert debate.quotes[0] > 0
     text = printed(result)
+    assert "different models" not in text
+    first, second = (row.model_copy(update={"model": f"{row.model}{at}"}) for at, row in enumerate(result.rows))
+    told = printed(result.model_copy(update={"rows": (first, second)}))
+    assert re.search(
+        r"^The systems ran with different models: A embedded:\w.*0; B embedded:\w.*1\.$", told, re.MULTILINE
+    )
     assert re.search(rf"^A +{re.escape(FROZEN)} ", text, re.MULTILINE)
     assert re.search(r"^A +B +[+-]\d\.\d{3} \(", text, re.MULTILINE)
     assert pair.sight.warning.split()[0] in text

@@ -47,6 +47,7 @@ from redargue.bench.system import System, chosen_system
 from redargue.claims import Frozen, Meaning
 from redargue.errors import BudgetReached, RecordError, UsageError
 from redargue.files import open_to_read, replacing
+from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
 
@@ -75,6 +76,7 @@ class ComparedSystem(Frozen):
 
     spec: str
     slug: str
+    model: str = ""  # the models and their weights; empty in results of an earlier release
     scores: Scores
     errors: int
     retrieval: tuple[MetricValue, ...] = ()  # empty if the data set names no gold documents
@@ -167,6 +169,7 @@ def make_row(bench: Bench, system: System, outcomes: Sequence[ClaimOutcome], *, 
     return ComparedSystem(
         spec=system.spec,
         slug=system.slug,
+        model=load_manifest(bench.folder / system.slug).backend.identity,
         scores=scores,
         errors=scores.failed,
         retrieval=_retrieval(bench, system),
