@@ -94,6 +94,11 @@ def test_a_system_is_read_and_its_lists_have_a_plus() -> None:
     assert System.parse("mermaid:tools=,memory=off").tools == ()
 
 
+def test_a_profile_given_as_a_setting_is_refused_with_the_spelling_of_a_system() -> None:
+    with pytest.raises(UsageError, match="use --profile paper, or in redargue bench run folk@paper"):
+        System.parse("folk:profile=paper")
+
+
 def test_a_setting_has_one_spelling_and_other_settings_another_folder() -> None:
     dashed, plain = (System.parse(f"single-reader:tools=frozen,{name}=3#2") for name in ("top-k", "top_k"))
     assert dashed == plain
