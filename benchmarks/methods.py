@@ -174,5 +174,7 @@ def _paragraph(kind: type[Method]) -> str:
 
 
 def _deviation(row: Deviation) -> str:
-    restored = f"; `{row.setting}` restores the original" if row.setting else ""
+    name, _, profile = row.setting.partition("=")
+    how = f"`--profile {profile}` (in `bench run`, `METHOD@{profile}`)" if name == "profile" else f"`{row.setting}`"
+    restored = f"; {how} restores the original" if row.setting else ""
     return f"- **{row.id}** The original: {row.original}. Effect: {row.effect}. In redargue: {row.here}{restored}."

@@ -53,6 +53,12 @@ def test_every_method_says_where_it_comes_from_and_how_its_calls_hang_together()
     assert [name for name in ours() if not getattr(methods[name], "graph", "")] == []
 
 
+def test_a_profile_that_restores_an_original_is_named_as_the_command_line_takes_it() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert "`profile=" not in page
+    assert page.count("`--profile paper` (in `bench run`, `METHOD@paper`) restores the original") == 2
+
+
 def test_deviations_have_distinct_ids() -> None:
     assert [each for each, count in Counter(each.id for _, each in DEVIATIONS).items() if count > 1] == []
 

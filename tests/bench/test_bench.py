@@ -21,7 +21,7 @@ from redargue.bench.metrics import MetricValue
 from redargue.bench.reports.publishing import table_latex
 from redargue.bench.reports.tables import print_comparison, results_table
 from redargue.bench.scoring import score
-from redargue.bench.system import System
+from redargue.bench.system import System, chosen_system
 from redargue.cli.app import run
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
@@ -52,6 +52,7 @@ ROWS = [
 TEXT = "The stone bridge at Orvell was opened in May 1889. It crosses the river Velt and carries one lane of traffic."
 MAPPING = "claim=claim,label=label,evidence=evidence"
 FROZEN = "tool-mad:debaters=frozen+frozen-words"
+READER = "single-reader:tools=frozen"
 
 
 @pytest.fixture
@@ -91,6 +92,19 @@ def test_a_system_is_read_and_its_lists_have_a_plus() -> None:
     assert each.slug == "tool-mad-paper-debaters-corpus-wikipedia-rounds-1"
     assert System.parse("single-reader:tools=debated").tools == ("debated",)
     assert System.parse("mermaid:tools=,memory=off").tools == ()
+
+
+def test_a_profile_given_as_a_setting_is_refused_with_the_spelling_of_a_system() -> None:
+    with pytest.raises(UsageError, match="use --profile paper, or in redargue bench run folk@paper"):
+        System.parse("folk:profile=paper")
+
+
+def test_a_setting_has_one_spelling_and_other_settings_another_folder() -> None:
+    dashed, plain = (System.parse(f"single-reader:tools=frozen,{name}=3#2") for name in ("top-k", "top_k"))
+    assert dashed == plain
+    assert System.parse(f"single-reader:tools=debated~{FROZEN},top-k=3").reads == f"{FROZEN},top_k=3"
+    specs = [f"{FROZEN},relevance_threshold={value}" for value in ("0.2", "-0.2")]
+    assert len({System.parse(spec).slug for spec in specs}) == 2
 
 
 @pytest.mark.parametrize(
@@ -226,6 +240,24 @@ async def test_a_bench_goes_on_adds_systems_and_keeps_its_sample(tmp_path: Path,
         bench(tmp_path / "c", file, FROZEN, FROZEN)
 
 
+async def test_a_bench_has_one_run_for_two_spellings_and_refuses_one_folder_for_two_systems(
+    tmp_path: Path, file: Path
+) -> None:
+    spec = "single-reader:tools=frozen,top_k=3"
+    first = bench(tmp_path / "b", file, spec)
+    await first.run(first.systems[0])
+    listed = json.loads((first.folder / "bench.json").read_text())
+    dashed = {**listed["contenders"][0], "spec": spec.replace("_", "-")}
+    (first.folder / "bench.json").write_text(json.dumps({**listed, "contenders": [dashed, *listed["contenders"]]}))
+    again = bench(tmp_path / "b", file, spec.replace("_", "-"))
+    await again.run(System.parse(spec.replace("_", "-")))
+    assert [row.spec for row in compare(reopen(first.folder, file)).rows] == [spec]
+    assert chosen_system(spec.replace("_", "-"), [spec, FROZEN], where="--method") == spec
+    one, two = (System(spec=f"nli:tools={tools}", method="nli") for tools in ("a-b", "a+b"))
+    with pytest.raises(UsageError, match=r"runs of 'nli:tools=a-b' and 'nli:tools=a\+b' .* folder, 'nli-tools-a-b'"):
+        Bench(tmp_path / "c", first.examples, [one, two], sample=first.sample)
+
+
 async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file: Path) -> None:
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
     with pytest.raises(RecordError, match="no system"):
@@ -241,6 +273,12 @@ async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file:
     assert debate.labels == (("SUPPORTS", "SUPPORTS"),)
     assert debate.quotes[0] > 0
     text = printed(result)
+    assert "different models" not in text
+    first, second = (row.model_copy(update={"model": f"{row.model}{at}"}) for at, row in enumerate(result.rows))
+    told = printed(result.model_copy(update={"rows": (first, second)}))
+    assert re.search(
+        r"^The systems ran with different models: A embedded:\w.*0; B embedded:\w.*1\.$", told, re.MULTILINE
+    )
     assert re.search(rf"^A +{re.escape(FROZEN)} ", text, re.MULTILINE)
     assert re.search(r"^A +B +[+-]\d\.\d{3} \(", text, re.MULTILINE)
     assert pair.sight.warning.split()[0] in text
@@ -311,6 +349,16 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert "The same system with several seeds" in report
     assert f"--map {MAPPING} --method" in report
     assert "--budget 900calls" in report
+
+
+async def test_a_run_with_the_seed_of_the_bench_and_one_that_names_it_are_one_seed(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, READER, f"{READER}#0", f"{READER}#1")
+    for system in each.systems[:2]:
+        await each.run(system)
+    assert compare(each, draws=50).repeats == ()
+    await each.run(each.systems[2])
+    (repeat,) = compare(each, draws=50).repeats
+    assert (repeat.spec, repeat.seeds, len(repeat.accuracies)) == (READER, (0, 1), 2)
 
 
 @pytest.mark.slow

@@ -90,6 +90,23 @@ def test_benches_without_a_claim_in_common_are_refused() -> None:
         row_of(several, where="--then-method")
 
 
+def test_rows_with_one_text_are_paired_by_their_ids_and_in_two_files_by_their_order() -> None:
+    first, then = results(("reader", READER)), results(("model", MODEL))
+    texts = ("same", "same", "c2", "c3")
+    claims = tuple(c.model_copy(update={"claim": text}) for c, text in zip(first.claims, texts, strict=True))
+    first, then = (each.model_copy(update={"claims": claims}) for each in (first, then))
+    assert [pair.first for pair in paired(first, first.rows[0], then, then.rows[0])] == READER
+    row = then.rows[0].model_copy(update={"said": tuple(reversed(MODEL))})
+    backwards = then.model_copy(update={"claims": tuple(reversed(claims)), "rows": (row,)})
+    pairs = paired(first, first.rows[0], backwards, row)
+    assert [(pair.first, pair.then) for pair in reversed(pairs)] == list(zip(READER, MODEL, strict=True))
+    copied = then.model_copy(update={"sample": SAMPLE | {"sha256": "1" * 64}})
+    assert [pair.first for pair in paired(first, first.rows[0], copied, then.rows[0])] == READER
+    elsewhere = backwards.model_copy(update={"sample": copied.sample})
+    with pytest.raises(UsageError, match=r"several rows have the claim 'same', .* \(--then\)\n  → run both"):
+        paired(first, first.rows[0], elsewhere, row)
+
+
 def test_a_cascade_of_two_benches_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = tmp_path / "a", tmp_path / "b"
     for folder, comparison in zip(folders, (results(("reader", READER)), results(("model", MODEL))), strict=True):

@@ -181,6 +181,10 @@ def test_a_cell_is_run_once_whatever_tables_show_it(
     after = {path: path.read_bytes() for path in (tmp_path / "runs").rglob("events.jsonl")}
     assert after.items() > before.items()
     assert len(after) == 4  # both figures of scores show debates in which they decide (stable_by=scores)
+    folder = str(next(iter(after)).parent.parent)
+    assert run(["bench", "compare", folder]) == 0
+    assert "tool-mad@hardened:debaters=corpus+keywords" in capfd.readouterr().out
+    assert run(["report", folder, "-f", "md"]) == 0
 
 
 @pytest.mark.slow

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redargue.analysis.run_diff import RunDiff, compare_runs
+from redargue.analysis.run_diff import RunDiff, _paired_items, compare_runs
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.evidence import Passage
+from redargue.retrieval.tools.corpus import FixedPassages
+from redargue.runs.record import Record
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, script
 from support.loopback import Loopback
@@ -25,7 +28,7 @@ OTHER = Claim(text="The lighthouse at Cape Ansel stands on sand.")
 async def recorded(folder: Path, parts: Script, *, claims: Sequence[Claim] = (CLAIM,), **given: Any) -> Path:
     """A run folder of a scripted debate."""
     shelf, rounds = given.pop("passages", ()), given.pop("rounds", 3)
-    tools = {name: ShelfTool(name, *shelf) for name in ("corpus", "keywords")}
+    tools = given.pop("tools", None) or {name: ShelfTool(name, *shelf) for name in ("corpus", "keywords")}
     with Verifier(
         backend=ScriptedBackend(parts),
         evidence=tools,
@@ -106,6 +109,27 @@ async def test_claims_are_matched_by_text_and_the_rest_is_counted(tmp_path: Path
     two = await recorded(tmp_path / "two", script(), claims=(OTHER, CLAIM))
     found = await compare_runs(one, two)
     assert (found.claims, found.only_first, found.only_second, found.flips) == (2, 1, 0, ())
+
+
+@pytest.mark.anyio
+async def test_claims_with_one_text_are_matched_by_their_passages_and_contexts(tmp_path: Path) -> None:
+    folders = (tmp_path / str(number) for number in itertools.count())
+
+    async def paired(*orders: Sequence[tuple[Claim, str]]) -> list[tuple[int, int]]:
+        records = []
+        for rows, folder in zip(orders, folders, strict=False):
+            passages = [(Passage(text=text),) for _, text in rows]
+            tools = {name: FixedPassages(passages, name=name) for name in ("corpus", "keywords")}
+            await recorded(folder, script(), claims=[claim for claim, _ in rows], tools=tools)
+            records.append(Record(folder, mode="replay"))
+        return _paired_items((records[0], records[1]))
+
+    other_text = "A reef is no sand."
+    rows = [(CLAIM, TEXT), (CLAIM, other_text), (OTHER, TEXT)]
+    assert await paired(rows, rows[::-1]) == [(0, 2), (1, 1), (2, 0)]
+    rows = [(CLAIM, TEXT), (CLAIM.model_copy(update={"context": "Of the old tower."}), TEXT)]
+    assert await paired(rows, rows[::-1]) == [(0, 1), (1, 0)]
+    assert await paired([(CLAIM, TEXT)] * 2, [(CLAIM, other_text)] * 2) == [(0, 0), (1, 1)]
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +17,9 @@ from redargue.api import renderer, replay_claim, require_no_files
 from redargue.backends import Backend, Call, Reply
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, ReplayMiss
-from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceKept, EvidenceMissing
+from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceKept, EvidenceMissing, passages_of
 from redargue.runs.manifest import RunManifest
-from redargue.runs.record import Record, last_attempts
+from redargue.runs.record import Record, last_attempts, read_events
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 
@@ -119,24 +119,23 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     records = Record(first, mode="replay"), Record(second, mode="replay")
     for record in records:
         require_no_files(record.manifest)
-    first_items, second_items = map(_finished_items, records)
-    texts = [text for text in first_items if text in second_items]
-    shared = {text: (first_items[text], second_items[text]) for text in texts}
     before, after = (record.verdicts() for record in records)
+    shared = [(one, other) for one, other in _paired_items(records) if one in before and other in after]
     flips: dict[Items, Flip] = {}
-    for (text, _), (one, other) in shared.items():
+    for one, other in shared:
         outcome, changed = _outcome(before[one]), _outcome(after[other])
         if outcome != changed:
+            text = records[0].manifest.claims[one].text
             flips[one, other] = Flip(claim=text, items=(one + 1, other + 1), first=outcome, second=changed)
     first_sums, second_sums = _digests(first), _digests(second)
-    differing = [items for items in shared.values() if first_sums[items[0]] != second_sums[items[1]]]
+    differing = [items for items in shared if first_sums[items[0]] != second_sums[items[1]]]
     selected = list(dict.fromkeys([*flips, *differing]))[: max(0, most)]
     return RunDiff(
         first=str(first),
         second=str(second),
         claims=len(shared),
-        only_first=len(first_items) - len(shared),
-        only_second=len(second_items) - len(shared),
+        only_first=len(before) - len(shared),
+        only_second=len(after) - len(shared),
         settings=_compare_settings(records[0].manifest, records[1].manifest),
         moves=dict(Counter(f"{flip.first} → {flip.second}" for flip in flips.values()).most_common()),
         flips=tuple(flips.values()),
@@ -145,15 +144,39 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     )
 
 
-def _finished_items(record: Record) -> dict[tuple[str, int], int]:
-    """Indices of the finished claims, by text and the number of earlier claims with the same text."""
-    verdicts, seen = record.verdicts(), Counter[str]()
-    items = {}
+def _paired_items(records: tuple[Record, Record]) -> list[Items]:
+    """Claims of the same text; of several, first those with the same context and passages, then the others in order."""
+    pairs = _equal(*map(_identified, records))
+    rest = _numbered(records[0], set(pairs)), _numbered(records[1], set(pairs.values()))
+    return sorted([*pairs.items(), *_equal(*rest).items()])
+
+
+def _identified(record: Record) -> dict[int, Hashable]:
+    """Text, context and passages of each claim by its index."""
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for event in read_events(record.folder):
+        found[event.item].update(passage.sha256 for passage in passages_of(event))
+    return {
+        item: (claim.text, claim.context, frozenset(found[item])) for item, claim in enumerate(record.manifest.claims)
+    }
+
+
+def _numbered(record: Record, without: Collection[int]) -> dict[int, Hashable]:
+    """The text of each claim by its index, with the number of earlier claims of this text."""
+    seen = Counter[str]()
+    numbered: dict[int, Hashable] = {}
     for item, claim in enumerate(record.manifest.claims):
-        if item in verdicts:
-            items[claim.text, seen[claim.text]] = item
-        seen[claim.text] += 1
-    return items
+        if item not in without:
+            numbered[item] = claim.text, seen[claim.text]
+            seen[claim.text] += 1
+    return numbered
+
+
+def _equal(first: Mapping[int, Hashable], second: Mapping[int, Hashable]) -> dict[int, int]:
+    """The items whose key occurs once in each run."""
+    counts = Counter(first.values()), Counter(second.values())
+    places = {key: item for item, key in second.items()}
+    return {item: places[key] for item, key in first.items() if counts[0][key] == counts[1][key] == 1}
 
 
 def _outcome(verdict: Verdict) -> str:

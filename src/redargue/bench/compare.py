@@ -2,15 +2,15 @@
 
 Two recorded systems can also be computed as a cascade: what it would have cost and said if the second had been asked
 only where the first is not sure. No model is called: labels, confidences and costs are those of the records. Both
-systems have to have seen the same claims, which are matched by their text; a label of the first that the second's bench
-lacks counts as its label of the same meaning.
+systems have to have seen the same claims, which are matched by text, and by id if both benches are of one file; a label
+of the first that the second's bench lacks counts as its label of the same meaning.
 """
 
 from __future__ import annotations
 
 import itertools
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -47,6 +47,7 @@ from redargue.bench.system import System, chosen_system
 from redargue.claims import Frozen, Meaning
 from redargue.errors import BudgetReached, RecordError, UsageError
 from redargue.files import open_to_read, replacing
+from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
 
@@ -75,6 +76,7 @@ class ComparedSystem(Frozen):
 
     spec: str
     slug: str
+    model: str = ""  # the models and their weights; empty in results of an earlier release
     scores: Scores
     errors: int
     retrieval: tuple[MetricValue, ...] = ()  # empty if the data set names no gold documents
@@ -155,8 +157,8 @@ def compare(
             for item, example in enumerate(bench.examples)
         ),
         rows=tuple(rows),
-        pairs=_pairs(bench.examples, [runs[0] for runs in by_seed], draws),
-        repeats=tuple(_repeats(bench, runs) for runs in by_seed if len(runs) > 1),
+        pairs=_pairs(bench.examples, [next(iter(runs.values())) for runs in by_seed.values()], draws),
+        repeats=tuple(_repeats(spec, runs) for spec, runs in by_seed.items() if len(runs) > 1),
     )
 
 
@@ -167,6 +169,7 @@ def make_row(bench: Bench, system: System, outcomes: Sequence[ClaimOutcome], *, 
     return ComparedSystem(
         spec=system.spec,
         slug=system.slug,
+        model=load_manifest(bench.folder / system.slug).backend.identity,
         scores=scores,
         errors=scores.failed,
         retrieval=_retrieval(bench, system),
@@ -235,21 +238,24 @@ def _prediction(verdict: Verdict, seconds: float) -> Prediction:
     )
 
 
-def _by_seed(bench: Bench, rows: Sequence[ComparedSystem]) -> list[list[ComparedSystem]]:
-    names = {system.spec: system.unseeded for system in bench.systems}
-    groups: dict[str, list[ComparedSystem]] = defaultdict(list)
-    for row in rows:
-        groups[names[row.spec]].append(row)
-    return list(groups.values())
-
-
-def _repeats(bench: Bench, rows: Sequence[ComparedSystem]) -> SeedRuns:
+def _by_seed(bench: Bench, rows: Sequence[ComparedSystem]) -> dict[str, dict[int | None, ComparedSystem]]:
+    """The first run with each seed of each system, by its spec without a seed."""
     systems = {system.spec: system for system in bench.systems}
+    groups: dict[str, dict[int | None, ComparedSystem]] = defaultdict(dict)
+    for row in rows:
+        system = systems[row.spec]
+        seed = bench.sample.get("seed") if system.seed is None else system.seed
+        groups[system.unseeded].setdefault(seed, row)
+    return groups
+
+
+def _repeats(spec: str, runs: Mapping[int | None, ComparedSystem]) -> SeedRuns:
+    rows = list(runs.values())
     accuracies = tuple(row.scores.figure("accuracy").value for row in rows)
     known = [accuracy for accuracy in accuracies if accuracy is not None]
     return SeedRuns(
-        spec=systems[rows[0].spec].unseeded,
-        seeds=tuple(systems[row.spec].seed for row in rows),
+        spec=spec,
+        seeds=tuple(runs),
         accuracies=accuracies,
         mean=statistics.fmean(known) if known else None,
         deviation=statistics.stdev(known) if len(known) > 1 else None,
@@ -358,12 +364,13 @@ def paired(
     first: Comparison, first_row: ComparedSystem, then: Comparison, then_row: ComparedSystem
 ) -> tuple[Paired, ...]:
     """The claims with a gold label that both systems have seen; raises UsageError if there are none."""
-    answers = {claim.claim: said for claim, said in zip(first.claims, first_row.said, strict=True)}
+    first_rows, then_rows = _row_keys(first, then)
+    answers = dict(zip(first_rows, first_row.said, strict=True))
     words = {said.meaning: said.label for said in then_row.said if said.label}
     known = {*then_row.scores.labels, *(claim.gold for claim in then.claims), *(said.label for said in then_row.said)}
     pairs = []
-    for claim, said in zip(then.claims, then_row.said, strict=True):
-        answer = answers.get(claim.claim)
+    for claim, row, said in zip(then.claims, then_rows, then_row.said, strict=True):
+        answer = answers.get(row)
         if claim.gold is None or answer is None:
             continue
         label = answer.label if answer.label in known else words.get(answer.meaning)
@@ -371,6 +378,33 @@ def paired(
     if not pairs:
         raise UsageError("the two benches have no claim in common", hint="run both on the same claims")
     return tuple(pairs)
+
+
+def _row_keys(first: Comparison, then: Comparison) -> list[list[tuple[str, str]]]:
+    """What identifies a row of the two benches: its text and id, or in two files its text and which of its rows it is.
+
+    Raises UsageError if rows of two files have the same text, and the files do not have them in the same order.
+    """
+    if first.sample.get("sha256") == then.sample.get("sha256"):
+        return [[(claim.claim, claim.id) for claim in each.claims] for each in (first, then)]
+    texts = [[claim.claim for claim in each.claims] for each in (first, then)]
+    both = set(texts[0]) & set(texts[1])
+    orders = [[text for text in of_bench if text in both] for of_bench in texts]
+    repeated = [text for order in orders for text, count in Counter(order).items() if count > 1]
+    if repeated and orders[0] != orders[1]:
+        what = f"several rows have the claim {repeated[0]!r}, and the files of the two benches differ in their order"
+        raise UsageError(what, where="--then", hint="run both systems on one file, whose ids tell its rows apart")
+    return [_numbered(of_bench) for of_bench in texts]
+
+
+def _numbered(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Each text with the number of equal ones before it."""
+    seen = Counter[str]()
+    numbered = []
+    for text in texts:
+        numbered.append((text, str(seen[text])))
+        seen[text] += 1
+    return numbered
 
 
 def stops(pair: Paired, threshold: float | None) -> bool:

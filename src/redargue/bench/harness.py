@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import date
@@ -123,17 +123,14 @@ class Bench:
         arguments: Sequence[str] = (),
     ) -> None:
         self._arguments = list(arguments)
-        self.folder, self.examples, self.systems = folder, tuple(examples), tuple(systems)
+        self.folder, self.examples = folder, tuple(examples)
         self.sample = dict(sample)
         self.spec, self.parts = spec or RunSpec(), parts or Parts()
-        if len({system.slug for system in systems}) < len(systems):
-            raise UsageError("the same system twice", hint="give each --method once")
         self._claims = hashlib.sha256(json.dumps([example.claim.text for example in examples]).encode()).hexdigest()
         old = self._described()
         if old:
             self._require_same_sample(old)
-            known = [System.model_validate(fields) for fields in old["contenders"]]
-            self.systems = (*known, *(system for system in systems if system not in known))
+        self.systems = _merged(map(System.model_validate, old.get("contenders", ())), systems)
         self.pages, self.qrels = _file("pages", pages, old), _file("qrels", qrels, old)
         self.relevant = load_qrels(self.sample["dataset"], self.qrels) if self.qrels else {}
 
@@ -163,10 +160,10 @@ class Bench:
         known, peaks = old.get("contenders", []), dict(old.get("peaks", {}))
         if peak:
             peaks[system.slug] = max(peak, peaks.get(system.slug) or 0)
-        new = system.model_dump(mode="json")
+        new = [] if system in map(System.model_validate, known) else [system.model_dump(mode="json")]
         about = {
             "sample": self.sample,
-            "contenders": known if new in known else [*known, new],
+            "contenders": [*known, *new],
             "claims": self._claims,
             "arguments": {**old.get("arguments", {}), system.slug: self._arguments},
             **{name: str(file) if file else None for name, file in (("pages", self.pages), ("qrels", self.qrels))},
@@ -356,6 +353,21 @@ class Bench:
                 verifier.tools[name] = CachedTool(tool, self.folder / f"searches-{name}.jsonl")
 
 
+def _merged(known: Iterable[System], new: Iterable[System]) -> tuple[System, ...]:
+    """The systems of a bench folder and new ones; raises UsageError for a system given twice and for a shared run."""
+    systems = {system.slug: system for system in known}
+    given = set[str]()
+    for system in new:
+        other = systems.setdefault(system.slug, system)
+        if other.spec != system.spec:
+            what = f"the runs of {other.spec!r} and {system.spec!r} would have one folder, {system.slug!r}"
+            raise UsageError(what, where="--method", hint="give --out another folder for one of them")
+        if system.slug in given:
+            raise UsageError(f"the same system twice: {system.spec!r}", hint="give each --method once")
+        given.add(system.slug)
+    return tuple(systems.values())
+
+
 def _memory_of(folder: Path, system: System) -> Path:
     return folder / f"{system.slug}.memory.db"
 
@@ -376,7 +388,7 @@ def _changed(source: str, when: str) -> UsageError:
 def reopen(folder: Path, path: Path) -> Bench:
     """Opens a bench folder and reads its examples again from the data set, which must not have changed."""
     about = read_bench_file(folder)
-    sample, systems = about["sample"], [System.model_validate(fields) for fields in about["contenders"]]
+    sample = about["sample"]
     sampling = {name: sample[name] for name in ("limit", "half", "seed")}
     take, options = "group" if sample["per_group"] else sample["how"], dict(sample["options"])
     loaded = load(sample["dataset"], path, take=take, options=options, **sampling)
@@ -386,7 +398,7 @@ def reopen(folder: Path, path: Path) -> Bench:
         as_of=date.fromisoformat(sample["as_of"]) if "as_of" in sample else None,
         strict_as_of="only_in_time" in sample,
     )
-    return Bench(folder, examples, systems, sample=same)
+    return Bench(folder, examples, (), sample=same)
 
 
 def read_bench_file(folder: Path) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, get_origin
 
+from pydantic import field_validator
+
 from redargue.assembly import tools_setting
 from redargue.claims import Frozen
 from redargue.errors import UsageError
@@ -24,6 +26,7 @@ FROZEN, FROZEN_WORDS = "frozen", "frozen-words"
 BENCH_TOOLS = (FROZEN, FROZEN_WORDS, DEBATED)  # made from the examples of a bench
 _OF_CORPUS = ("corpus", "keywords", "reranked")
 _SEED = re.compile(r"#\d+$")
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9._/@:=,+~#-]|[=+,]-")  # capitals, a minus sign and others, which a slug lacks
 
 
 class System(Frozen):
@@ -35,6 +38,11 @@ class System(Frozen):
     settings: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
     seed: int | None = None  # of the run; None for the bench's
     reads: str = ""  # spec of the system whose passages ``debated`` provides; empty for the first
+
+    @field_validator("spec", "reads")
+    @classmethod
+    def _spell_settings(cls, spec: str) -> str:
+        return normalized(spec)
 
     @classmethod
     def parse(cls, spec: str) -> System:
@@ -49,7 +57,7 @@ class System(Frozen):
             key, equals, value = pair.partition("=")
             if not equals or not key.strip():
                 raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
-            name, value = key.strip().replace("-", "_"), value.strip()
+            name, value = _setting(key), value.strip()
             is_list = name in fields and get_origin(fields[name].annotation) is tuple
             settings[name] = [item for item in value.split("+") if item] if is_list else _json_or_text(value)
         for tool in configure(method, profile or "hardened", settings).tools():
@@ -78,17 +86,35 @@ class System(Frozen):
     def slug(self) -> str:
         """The name of the run folder."""
         plain = re.sub(r"[^a-z0-9.]+", "-", self.spec.lower()).strip("-")
-        return plain if len(plain) <= 60 else f"{plain[:50]}-{hashlib.sha256(self.spec.encode()).hexdigest()[:8]}"
+        if len(plain) <= 60 and not _NOT_IN_SLUG.search(self.spec):
+            return plain
+        return f"{plain[:50]}-{hashlib.sha256(self.spec.encode()).hexdigest()[:8]}"
 
     @property
     def tools(self) -> tuple[str, ...]:
         return configure(self.method, self.profile, self.settings).tools()
 
 
+def normalized(spec: str) -> str:
+    """A spec with one spelling of each setting's name (``top_k``), also in the system whose passages are read."""
+    return READS.join(map(_normalized, spec.split(READS)))
+
+
+def _normalized(spec: str) -> str:
+    method, colon, rest = spec.partition(":")
+    pairs = [pair.partition("=") for pair in rest.split(",")]
+    return method + colon + ",".join(f"{_setting(name)}{equals}{value.strip()}" for name, equals, value in pairs)
+
+
+def _setting(name: str) -> str:
+    return name.strip().replace("-", "_")
+
+
 def chosen_system(spec: str, known: Sequence[str], *, where: str) -> str:
     """The spec of one of the systems of a bench; if it is empty, that of the only one. Raises UsageError."""
     if not spec and len(known) == 1:
         return known[0]
+    spec = spec if spec in known else normalized(spec)
     if spec not in known:
         what = f"no system {spec!r} in this bench" if spec else f"this bench has {counted(len(known), 'system')}"
         raise UsageError(what, where=where, hint=f"name one of them: {', '.join(known)}")

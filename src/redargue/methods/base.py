@@ -445,7 +445,8 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
     fields = method.settings_class.model_fields
     words = method.profiles[profile].get("profile", profile)  # whose prompts the profile uses
     if "profile" in overrides and overrides["profile"] != words:
-        raise UsageError("`profile` is not a setting", hint=f"use --profile {overrides['profile']}")
+        hint = f"use --profile {overrides['profile']}, or in redargue bench run {name}@{overrides['profile']}"
+        raise UsageError("`profile` is not a setting", hint=hint)
     for setting in overrides:
         if setting not in fields:
             hint = did_you_mean(setting, fields) + _methods_with(setting)

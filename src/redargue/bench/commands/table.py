@@ -204,7 +204,7 @@ def rescore(
 
     Debates that would need new calls are counted and left out. With --then, what both systems would have cost and said
     as a cascade, the second only for claims of which the first is not sure, for several thresholds; matches the claims
-    of the two benches by their text.
+    of the two benches by text, and by id if both are of one file.
     """
     if then:
         _rescore_pair(bench, method, then, then_method, json=json)

@@ -62,6 +62,14 @@ def gold_text(sample: Mapping[str, Any]) -> str:
     return f"Gold labels in the sample: {labels or 'none'}."
 
 
+def models_text(comparison: Comparison) -> str:
+    """The models of each system; empty if all ran with the same."""
+    known = [(letter(at), row.model) for at, row in enumerate(comparison.rows) if row.model]
+    if len({model for _, model in known}) < 2:
+        return ""
+    return f"The systems ran with different models: {'; '.join(map(' '.join, known))}."
+
+
 def results_table(comparison: Comparison) -> tuple[Table, ...]:
     every = (_outcomes, _costs, _official, _retrieval, _dates, _rules, _groups, _repeats)
     return tuple(table for make in every if (table := make(comparison)).rows)
@@ -380,7 +388,8 @@ def rounds_table(comparison: Comparison) -> Table | None:
 
 
 def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
-    for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
+    facts = (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), models_text(comparison))
+    for line in (*filter(None, facts), ""):
         print(printable(line, lines=False), file=file or sys.stdout)
     made = (*results_table(comparison), pairs(comparison))
     print_tables((table for table in made if table.rows), file=file)

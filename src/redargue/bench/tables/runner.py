@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from redargue.assembly import Parts, method_of
+from redargue.bench.compare import compare, write_results
 from redargue.bench.datasets import Example, load
 from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.system import READS, System
@@ -214,6 +215,10 @@ class Runner:
                 self.refused[name, system.spec] = " ".join(str(error).split())
             else:
                 self.cells[name, system.spec] = read_cell(bench, system)
+        try:
+            write_results(compare(bench), folder)
+        except (RecordError, UsageError) as error:  # no system has finished, or a source changed
+            self._tell(f"{str(folder)!r} has no new results: {error.what}")
 
     def _store(self, name: str, systems: Sequence[System]) -> str | None:
         if name in self.choice.stores:
