@@ -385,7 +385,7 @@ def _row_keys(first: Comparison, then: Comparison) -> list[list[tuple[str, str]]
 
     Raises UsageError if rows of two files have the same text, and the files do not have them in the same order.
     """
-    if first.sample.get("sha256") == then.sample.get("sha256"):
+    if (file := first.sample.get("sha256")) and file == then.sample.get("sha256"):
         return [[(claim.claim, claim.id) for claim in each.claims] for each in (first, then)]
     texts = [[claim.claim for claim in each.claims] for each in (first, then)]
     both = set(texts[0]) & set(texts[1])
