@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import combinations, takewhile
 from typing import NamedTuple
 
 from redargue.nli.alignment import Parsed, align, are_opposites, compare_quantities
-from redargue.nli.grammar import NEGATORS, converses, is_past, stem, verb_like, word_set
+from redargue.nli.grammar import FUNCTION_WORDS, NEGATORS, converses, is_past, stem, verb_like, word_set
 
 _END = re.compile(r"[.;:!?]\s|\n|,?\s(?:but|while|whereas|because|although|who|which|that|if)\b")
 _AMOUNT = (  # "rates rose by 25 points", "more than half"
@@ -123,11 +124,47 @@ def is_of_somebody_else(claim: Parsed, text: Parsed) -> bool:
     """Whether the text says it of another than the claim does, or only on a condition that the claim leaves out.
 
     "The vice president", "the mayor's brother", "the man who shot the sheriff", the seller for the buyer; "apart from
-    the director"; "either … or", "only if".
+    the director"; "either … or", "only if"; "for B against A" beside "for A against B", "only A" beside "only in B".
     """
     if len(text.text) > _LONGEST or not claim.content:
         return False
+    if _exchanges_phrases(claim, text) or _limits_another(claim, text):
+        return True
     return _leaves_out(claim, text) or _names_another(claim, claim.content[0], text)
+
+
+_PREPOSITION = re.compile(r"\b(from|to|by|for|against|over) (?:(?:the|an?|his|her|its|their) )?")
+
+
+def _phrases(text: Parsed) -> dict[str, frozenset[str]]:
+    """What follows each preposition that the text has once: stems up to a function word or a punctuation mark."""
+    found = list(_PREPOSITION.finditer(text.text))
+    used = [match[1] for match in found]
+    return {match[1]: _phrase_at(text, match.end()) for match in found if used.count(match[1]) == 1}
+
+
+def _phrase_at(text: Parsed, start: int) -> frozenset[str]:
+    words = re.split(r"[,.;:()]", text.text[start : start + _BEFORE])[0].split()
+    return frozenset(stem(word) for word in takewhile(lambda word: word.lower() not in FUNCTION_WORDS, words))
+
+
+def _exchanges_phrases(claim: Parsed, text: Parsed) -> bool:
+    if any(quantity.dimension == "length" for quantity in claim.quantities):
+        return False  # "from Paris to London it is 344 km"
+    ours, theirs = _phrases(claim), _phrases(text)
+    pairs = combinations(ours.keys() & theirs.keys(), 2)
+    return any(ours[one] == theirs[other] != ours[other] == theirs[one] for one, other in pairs)
+
+
+_LIMIT = re.compile(r"\bonly (?:(?:in|on|at|by|to|for|from|with|the|an?) )*([a-z]\w+|[A-Z]\w+)", re.IGNORECASE)
+
+
+def _limits_another(claim: Parsed, text: Parsed) -> bool:
+    """Whether "only" is said of one thing in the claim, and of another in the text; before a verb it may be of any."""
+    ours, theirs = ({match[1].lower() for match in _LIMIT.finditer(each.text)} for each in (claim, text))
+    if not ours or not theirs or any(map(_may_be_verb, ours | theirs)):
+        return False
+    return set(map(stem, ours)).isdisjoint(map(stem, theirs)) and {*map(stem, theirs)} <= claim.vocabulary
 
 
 def _names_another(claim: Parsed, subject: int, text: Parsed) -> bool:
