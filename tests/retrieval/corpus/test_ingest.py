@@ -222,6 +222,11 @@ def test_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     assert (document.text, document.title) == ("The tower opened in 1889.", "Towers")
 
 
+@pytest.mark.parametrize("title", [r"\(anonymous\)", "Untitled"])
+def test_a_title_that_a_program_filled_in_is_none(tmp_path: Path, title: str) -> None:
+    assert one(write(tmp_path / "a.pdf", pdf("It opened in 1889.", title))).title == ""
+
+
 def test_ligatures_of_a_pdf_are_letters(tmp_path: Path) -> None:
     document = one(write(tmp_path / "a.pdf", pdf(r"The \256re stopped a \257ight.")))
     assert document.text == "The fire stopped a flight."

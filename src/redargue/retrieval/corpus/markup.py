@@ -351,8 +351,11 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
     text = joined_words(text.translate({ord(mark): letters for mark, letters in LIGATURES.items()}))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
-    title = " ".join(storable(title).split())
+    title = _NO_TITLE.sub("", " ".join(storable(title).split()))
     return {"text": _headings_apart(_top_apart(_title_apart(text, title))), "title": title}
+
+
+_NO_TITLE = re.compile(r"\A\W*(?:anonymous|untitled|unspecified)\W*\Z", re.IGNORECASE)  # as programs fill it in
 
 
 def _title_apart(text: str, title: str) -> str:
