@@ -44,6 +44,7 @@ LINES = Path(__file__).with_name("claim_lines.txt")
         ("Based on the documents you shared, bees are insects.", "Bees are insects."),
         ("The passage also states that bees are insects.", "Bees are insects."),
         ("**Answer:** The bridge was opened in 1889.", "The bridge was opened in 1889."),
+        ("The pool 🏊🏽\u200d♀\ufe0f was opened in 1889.", "The pool was opened in 1889."),
         ("Sure 😀! The bridge was opened in 1889 🌉.", "The bridge was opened in 1889."),
         ("In Document 2, it is stated that bees are insects.", "Bees are insects."),
         ("Bees are insects, as stated in the provided text.", "Bees are insects."),

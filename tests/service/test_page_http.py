@@ -24,7 +24,7 @@ from starlette.datastructures import FormData, UploadFile
 from redargue.service.app import create_app, create_viewer
 from redargue.service.checks import CheckStore
 from redargue.service.context import COOKIE, ServiceSettings
-from redargue.service.entries import CheckEntry, write_entry
+from redargue.service.entries import CheckEntry, read_entry, write_entry
 from redargue.service.keys import Keys
 from redargue.service.page import _waiting
 from redargue.service.page.frames import outcomes_words
@@ -241,6 +241,23 @@ async def test_a_text_that_is_too_long_is_to_be_checked_in_parts(size: int, what
         article = [("article", ("long.txt", b"a " * (size // 2 + 1)))]
         reply = await http.post("/checks", data={"words": "", "what": "text"}, files=article)
         assert f"long.txt: {what}; check it in parts" in reply.text
+
+
+async def test_the_lines_of_a_form_end_as_they_were_written() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        given = {"words": "It was lit in 1871.\r\nIt is white.", "document": "Lit: 1871.\r\nWhite.", "what": "text"}
+        started = await http.post("/checks", data=given)
+        check = application.state.store.get(started.headers["location"].rpartition("/")[2], owner="")
+        entry = read_entry(check.folder)
+        assert entry is not None
+        assert (entry.request.text, entry.request.contexts) == (
+            given["words"].replace("\r", ""),
+            ("Lit: 1871.\nWhite.",),
+        )
 
 
 async def test_a_hidden_file_that_was_chosen_is_read() -> None:

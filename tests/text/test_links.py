@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from redargue.text.citations import cited_by, read_links
+from redargue.text.citations import as_markdown, cited_by, read_links
 
 A, B = "https://a.example/page", "https://b.example/x_(y)"
 
@@ -79,6 +79,9 @@ def test_a_link_belongs_to_its_sentence(text: str, plain: str, cited: dict[str, 
         ("It is so [1].\n\n## Sources\n\n1. The report, report.pdf#page-2\n", ["report.pdf#page-2"]),
         ("It is so.[^1]\n\n[^1]: [Notes](notes.pdf), page 3.\n", ["notes.pdf"]),
         ("It is so ([report](sources/report.doc)), [slides](a.ppt).", ["sources/report.doc", "a.ppt"]),
+        ("It is so ([a](a.pdf#page=3&zoom=9)), [b](b.pdf#a.b).", ["a.pdf#page=3&zoom=9", "b.pdf#a.b"]),
+        ("It is so ([a](<a/the report.pdf>)). It is ([b](<my b.md#c d> 'B')).", ["a/the report.pdf"]),
+        ("It is so.[^1]\n\n[^1]: <sources/annual report.pdf#page=3>\n", ["sources/annual report.pdf#page=3"]),
         ("It is so, see notes.md and a/b.txt.", []),  # a bare name is a word of the text
         ("It is so ([key](file:///etc/hosts.txt)), [mail](mailto:a@b.md).", []),
     ],
@@ -104,7 +107,16 @@ def test_finding_links_takes_time_in_proportion_to_the_text(files: bool) -> None
         "( ",
         " . ",
         "[1] a.b,",
+        "[a](<a.pdf#",
+        "<a b.pdf",
     )
     for part in hostile:
         read_links(part * (150_000 // len(part)) + " https://a.example/b", files=files)
     assert time.process_time() - began < 20
+
+
+def test_links_of_a_page_to_documents_may_have_spaces_and_places_in_them() -> None:
+    page = '<p>It is <a href="a/the report.pdf#page=3">so</a>. It <a href="mailto:a b.pdf">is</a>.</p>'
+    assert [link.url for link in read_links(as_markdown(page, files=True), files=True).links] == [
+        "a/the report.pdf#page=3"
+    ]

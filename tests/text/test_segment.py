@@ -158,3 +158,15 @@ def test_json_that_is_nested_deeply_loses_no_value(name: str, depth: int, read: 
 def test_a_long_name_is_not_repeated_for_every_value_in_it() -> None:
     long = json.dumps({"n" * 1000: list(range(1000))})
     assert readable_context(long) == long
+
+
+def test_a_text_with_the_line_breaks_of_windows_has_the_same_sentences_where_they_stand() -> None:
+    whole = (
+        "Report\n======\nYear: 2018; Visitors: 91,200.\n\nYear: 2019; Visitors: 84,950.\n\nPool | Note\n--- | ---\n"
+        "Quay | The pool has 6 lanes in all.\n\n- It is old\n- It is deep\n\nMedia contact:\nMara Holt\nmara@x.org"
+    )
+    given = whole.replace("\n", "\r\n")
+    found = sentences_of(given)
+    assert [each.text.replace("\r", "") for each in found] == [each.text for each in sentences_of(whole)]
+    assert [each.text for each in found] == [given[each.start : each.end] for each in found]
+    assert "Year: 2019; Visitors: 84,950." in [each.text for each in found]

@@ -101,9 +101,11 @@ def sync_documents(
         for old, new in synced.renamed:
             typer.echo(printable(f"> {old} is now {new}", lines=False))
         renamed = f"{len(synced.renamed):,} renamed, " if synced.renamed else ""
+        left = counted(len(synced.kept), "kept as it was", "kept as they were")
+        kept = f", {left}" if synced.kept else ""
         typer.echo(
             f"{len(synced.added):,} added, {len(synced.changed):,} changed, {len(synced.removed):,} removed, {renamed}"
-            f"{synced.unchanged:,} unchanged" + (f", {len(synced.kept):,} kept as they were" if synced.kept else "")
+            f"{synced.unchanged:,} unchanged{kept}"
         )
     for where, what in synced.unreadable:
         typer.echo(printable(f"skipped: {where}: {what}", lines=False), err=True)

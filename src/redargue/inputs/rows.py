@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet
 from redargue.errors import UsageError
-from redargue.sanitize import UTF_16, RepeatedKey, not_windows, unique_keys, warn_of
+from redargue.sanitize import UTF_16, RepeatedKey, counted, not_windows, unique_keys, warn_of
 
 _T = TypeVar("_T")
 
@@ -226,9 +226,10 @@ def table_rows(path: Path) -> Iterator[Row]:
         for place, fields in enumerate(reader, 1):
             row = Row(path, place, fields)
             if None in fields:
-                raise row.error(f"{len(fields[None])} fields more than the {len(fields) - 1} columns")
+                more = counted(len(fields[None]), "field")
+                raise row.error(f"{more} more than the {counted(len(fields) - 1, 'column')}")
             if missing := [name for name, value in fields.items() if value is None]:
-                raise row.error(f"no field for the columns {', '.join(missing)}")
+                raise row.error(f"no field for the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
             yield row
     except csv.Error as error:
         raise UsageError(f"not a table: {error}", where=f"{path}, row {place + 1}") from None

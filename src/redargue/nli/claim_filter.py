@@ -218,7 +218,9 @@ _ATTRIBUTED = re.compile(  # somebody's words: "Shaw once said, “…”"
     r"|stated|states|declared|announced|told \w+|asked|admitted|argued|insisted)\b[^\"“”‘?!]{0,40}?[\"“‘]\w",
     re.IGNORECASE,
 )
-_EMOJI = re.compile("\\s*[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u200d\ufe0f]+")  # before a full stop they hide it
+_EMOJI = re.compile(  # before a full stop they hide it; a joiner puts other signs into one
+    "\\s*(?:[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u200d\ufe0f]|(?<=\u200d)[\u2190-\u2bff])+"
+)
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUESTION = re.compile(r"\?\s*$")
 

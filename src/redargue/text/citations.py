@@ -44,10 +44,9 @@ from redargue.verifier import require_concurrency
 
 _ADDRESS = r"https?://[^\s<>\"`\[\]{}|\\^]+"
 _BALANCED = r"https?://(?:[^\s<>\"`\[\]{}|\\^()]|\([^\s<>()]*\))++"  # "https://en.wikipedia.org/wiki/Mercury_(planet)"
-_PATH = (  # of a document: "sources/report.pdf"
-    r"(?<![^\s<(,;:])(?!\w{1,20}:)[^\s<>()@\"`\[\]{}|\\^]{1,200}?\."
-    rf"(?:{'|'.join(SUFFIXES)})(?:\#[\w-]{{0,80}})?(?![\w/-])"
-)
+_END = rf"\.(?:{'|'.join(SUFFIXES)})(?:\#[^\s<>()\"`\[\]{{}}|\\^]{{0,80}}+)?+(?![\w/-])"
+_PATH = r"(?<![^\s<(,;:])(?!\w{1,20}:)[^\s<>()@\"`\[\]{}|\\^]{1,200}?" + _END  # of a document: "sources/report.pdf"
+_SPACED_PATH = r"(?!\w{1,20}:)[^\n<>\"`\[\]{}|\\^]{1,200}?" + _END  # between "<" and ">"
 _SOURCES = re.compile(  # the heading of a list of sources
     r"^[ \t#*_]*(?:sources?|references?|bibliography|notes|links|literature|works cited)[ \t*_:]*$\n?",
     re.IGNORECASE | re.MULTILINE,
@@ -63,18 +62,19 @@ class _Patterns(NamedTuple):
 
 def _patterns(*more: str) -> _Patterns:
     """For addresses, and what else may be in their place, except among bare addresses."""
+    in_tag = f"(?<=<){_SPACED_PATH}(?=>)" if more else r"(?!)"
     target, shortest = ("|".join((address, *more)) for address in (_ADDRESS, f"{_BALANCED}|{_ADDRESS}?"))
     return _Patterns(
         re.compile(
             rf"!?\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]"
-            rf"\(\s*<?(?P<inline>{shortest})>?(?:\s+[\"'(][^\n]*?[\"')])?\s*\)"
+            rf"\(\s*<?(?P<inline>{in_tag}|{shortest})>?(?:\s+[\"'(][^\n]*?[\"')])?\s*\)"
             r"|\[(?P<referring>[^\[\]\n]+)\]\[\^?(?P<full>[^\]\n]{0,40})\]"
             r"|\[\^?(?P<short>[^\[\]\n]{1,40})\]"
             rf"|<(?P<angle>{target})>"
             rf"|(?P<bare>{_ADDRESS})",
             re.IGNORECASE,
         ),
-        re.compile(rf"[^\n]*?<?(?P<url>{target})>?[ \t]*(?:[\"'(][^\n]*)?\Z"),
+        re.compile(rf"[^\n]*?<?(?P<url>{in_tag}|{target})>?[ \t]*(?:[\"'(][^\n]*)?\Z"),
     )
 
 
@@ -111,7 +111,7 @@ def as_markdown(text: str, *, files: bool = False) -> str:
     """The text; of HTML, its words, with its links in Markdown, with ``files`` those to documents too."""
     if not _HTML.match(text):
         return text
-    return html_with_links(text, re.compile(_PATH, re.IGNORECASE) if files else None)
+    return html_with_links(text, re.compile(_SPACED_PATH, re.IGNORECASE) if files else None)
 
 
 def read_links(text: str, *, files: bool = False) -> LinkedText:

@@ -19,7 +19,7 @@ from redargue.errors import UsageError, problem_of
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import EMBEDDED_IMAGE, contact_block, has_dateline, is_furniture, is_heading, is_silent
 from redargue.registry import did_you_mean
-from redargue.retrieval.corpus.documents import sentence_spans
+from redargue.retrieval.corpus.documents import as_if_of_newlines, sentence_spans
 
 MAX_LENGTH = 200_000  # characters, about 2,000 sentences
 
@@ -129,6 +129,7 @@ def sentences_of(whole: str) -> tuple[Sentence, ...]:
 
 
 def _spans(whole: str) -> Iterator[tuple[int, int]]:
+    whole = as_if_of_newlines(whole)
     cuts = sorted({0, len(whole), *_cuts(whole)})
     for begin, end in pairwise(cuts):
         part = whole[begin:end]

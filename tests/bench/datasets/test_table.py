@@ -84,8 +84,8 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(samples: Path) 
     ("content", "message"),
     [
         ("claim,label\nA b.,PERHAPS\n", r"label: expected one of SUPPORTS, .*, got \"PERHAPS\" \(.*t\.csv, row 1\)"),
-        ("claim,label\nA b.\n", r"no field for the columns label \(.*row 1\)"),
-        ("claim,label\nA b.,SUPPORTS,3\n", r"1 fields more than the 2 columns \(.*row 1\)"),
+        ("claim,label\nA b.\n", r"no field for the column label \(.*row 1\)"),
+        ("claim,label\nA b.,SUPPORTS,3\n", r"1 field more than the 2 columns \(.*row 1\)"),
         ("claim,claim\nA b.,SUPPORTS\n", "two columns are called 'claim'"),
         ("claim,label\n", "a header line but no rows"),
         ('claim,label\nA b.,SUPPORTS\n"A,REFUTES\n', r"not a table: .* \(.*row 2\)"),

@@ -82,3 +82,10 @@ def test_lengths_out_of_range_are_refused(size: int, overlap: int) -> None:
 )
 def test_the_full_stop_of_an_ordinal_number_ends_no_sentence(text: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == expected
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_row_of_a_table_is_one_sentence_whatever_ends_its_line(newline: str) -> None:
+    rows = ["Year: 2018; Visitors: 91,200.", "Year: 2019; Visitors: 84,950."]
+    text = newline.join(rows)
+    assert [text[start:end] for start, end in sentence_spans(text)] == rows

@@ -222,6 +222,11 @@ def test_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     assert (document.text, document.title) == ("The tower opened in 1889.", "Towers")
 
 
+@pytest.mark.parametrize("title", [r"\(anonymous\)", "Untitled"])
+def test_a_title_that_a_program_filled_in_is_none(tmp_path: Path, title: str) -> None:
+    assert one(write(tmp_path / "a.pdf", pdf("It opened in 1889.", title))).title == ""
+
+
 def test_ligatures_of_a_pdf_are_letters(tmp_path: Path) -> None:
     document = one(write(tmp_path / "a.pdf", pdf(r"The \256re stopped a \257ight.")))
     assert document.text == "The fire stopped a flight."
@@ -315,6 +320,54 @@ def test_the_rows_of_a_table_name_their_columns(tmp_path: Path) -> None:
     table = write(tmp_path / "a.csv", '\ufeffCity,People\r\n"Orvell, Old",4000\r\n\r\nSund,\r\n')
     assert one(table).text == "City: Orvell, Old; People: 4000.\nCity: Sund."
     assert one(write(tmp_path / "a.tsv", "City\tPeople\nSund\t1,5\n")).text == "City: Sund; People: 1,5."
+
+
+@pytest.mark.parametrize(
+    ("below", "rows"),
+    [
+        ("\nCosts,\nPool,Cost in 2019\nQuay,198000", "Costs|Pool: Quay; Cost in 2019: 198000."),
+        ("Costs,\nPool,Cost in 2019\nQuay,198000", "Costs|Pool: Quay; Cost in 2019: 198000."),
+        ("\nPool,Head\nQuay,Ada", "Pool: Quay; Head: Ada."),
+        (",\n,Cost\nQuay,198000", "Quay; Cost: 198000."),
+    ],
+)
+def test_each_table_of_a_sheet_has_a_head_of_its_own(tmp_path: Path, below: str, rows: str) -> None:
+    table = write(tmp_path / "a.csv", f"Pool,Visitors\nQuay,31200\n{below}\n")
+    assert one(table).text.split("\n") == ["Pool: Quay; Visitors: 31200.", *rows.split("|")]
+
+
+@pytest.mark.parametrize(
+    ("below", "rows"),
+    [
+        ("Costs,\nQuay,198000", "Costs|Quay; 198000."),
+        ("Bar,Cook\nTern,Ada", "Bar; Cook.|Tern; Ada."),
+        ("Bar,2019\nTern,5", "Bar; 2019.|Tern; 5."),
+    ],
+)
+def test_rows_below_a_table_have_no_names_where_their_head_is_uncertain(tmp_path: Path, below: str, rows: str) -> None:
+    table = write(tmp_path / "a.csv", f"Pool,Visitors\nQuay,31200\n\n{below}\n")
+    assert one(table).text.split("\n") == ["Pool: Quay; Visitors: 31200.", *rows.split("|")]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize("more", ["", "Tern,n/a\nMarlin,8\n"])
+def test_a_blank_row_within_a_table_does_not_end_it(tmp_path: Path, between: str, more: str) -> None:
+    table = f"Pool,Visitors\n{more}Quay,31200\n\nTotal,31208\n".replace("\n", between)
+    text = one(write(tmp_path / "a.csv", table)).text
+    assert text.endswith("Pool: Quay; Visitors: 31200.\nPool: Total; Visitors: 31208.")
+
+
+def test_tables_side_by_side_follow_each_other_and_a_note_stays_as_it_is(tmp_path: Path) -> None:
+    table = "Pool,Cost,,Year,Total\nQuay,500,,2018,900\nTern,600.,,,950\nNote: in euros,,,,\n"
+    assert one(write(tmp_path / "a.csv", table)).text.split("\n") == [
+        "Pool: Quay; Cost: 500.",
+        "Pool: Tern; Cost: 600.",
+        "Note: in euros",
+        "Year: 2018; Total: 900.",
+        "Total: 950.",
+    ]
+    spaced = write(tmp_path / "b.csv", "Pool,,Cost,Staff\nQuay,,500,9\n")
+    assert one(spaced).text == "Pool: Quay; Cost: 500; Staff: 9."
 
 
 def test_a_json_file_is_one_document_or_a_list_of_them(tmp_path: Path) -> None:

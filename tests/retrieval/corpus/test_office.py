@@ -132,6 +132,23 @@ def test_rows_of_a_table_with_a_merged_cell_have_the_names_of_their_columns(tmp_
     assert one(tmp_path / "a.odt", odt(f"<table:table>{merged}</table:table>")).text == text
 
 
+def test_a_second_head_within_a_table_names_the_cells_below_it(tmp_path: Path) -> None:
+    rows = [("Pool", "Visitors"), ("Quay", "31200"), ("Costs",), ("Pool", "Cost"), ("Quay", "198000")]
+    text = "Pool: Quay; Visitors: 31200.\n\nCosts\n\nPool: Quay; Cost: 198000."
+    word = "".join(
+        f"<w:tr>{''.join(f'<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>' for cell in row)}</w:tr>"
+        for row in rows
+    )
+    assert one(tmp_path / "a.docx", docx(f"<w:tbl>{word}</w:tbl>")).text == text
+    body = "".join(odt_row(*row) for row in rows)
+    assert one(tmp_path / "a.odt", odt(f"<table:table>{body}</table:table>")).text == text
+    page = "".join(
+        f"<tr>{''.join(f'<{cell}>{words}</{cell}>' for words in row)}</tr>"
+        for cell, row in zip(("th", "td", "td", "th", "td"), rows, strict=True)
+    )
+    assert one(tmp_path / "a.html", f"<body><table>{page}</table></body>".encode()).text == text
+
+
 def test_text_of_a_word_document_that_nobody_sees_is_left_out(tmp_path: Path) -> None:
     run = "<w:r><w:rPr>{}</w:rPr><w:t>{}</w:t></w:r>".format
     unseen = "".join(run(f"<w:{name}/>", f"{name} ") for name in ("vanish", "strike", "dstrike"))
@@ -212,6 +229,26 @@ def test_a_workbook_is_read_row_by_row_with_its_heads_dates_and_shares(tmp_path:
     file = io.BytesIO()
     book.save(file)
     assert refused(tmp_path / "b.xlsx", file.getvalue()).what == "1 of the workbook's formulas have no stored value"
+
+
+@pytest.mark.extra
+def test_each_table_of_a_workbooks_sheet_has_a_head_of_its_own(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra documents")
+    book = openpyxl.Workbook()
+    for row in (
+        [],
+        ["", "Pool", "Visitors"],
+        ["", "Quay", 31200],
+        [],
+        ["", "Costs"],
+        ["", "Pool", "Cost"],
+        ["", "Quay", 5],
+    ):
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    text = one(tmp_path / "a.xlsx", file.getvalue()).text
+    assert text == "Pool: Quay; Visitors: 31200.\nCosts\nPool: Quay; Cost: 5."
 
 
 @pytest.mark.parametrize(

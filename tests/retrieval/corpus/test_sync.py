@@ -105,6 +105,12 @@ def test_a_document_whose_file_cannot_be_read_any_more_is_kept_and_named(folder:
     assert "- bridge.txt\n" in run("sync", folder, "--store", store, code=3).stdout
 
 
+def test_one_document_is_kept_as_it_was(folder: Path, store: Path) -> None:
+    run("sync", folder, "--store", store)
+    (folder / "bridge.txt").write_bytes(b"\0\0")
+    assert ", 1 kept as it was\n" in run("sync", folder, "--store", store, code=3).stdout
+
+
 def test_documents_of_a_folder_that_cannot_be_listed_any_more_are_kept(
     folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,7 @@ def sentence_starts(text: str) -> tuple[int, ...]:
 
     A document is split for its chunks and for its sentences at about the same time.
     """
+    text = as_if_of_newlines(text)
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
     starts = {each for each in starts if text[each - 1 : each + 1] != "](" and not _is_after_ordinal(text, each)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
@@ -142,6 +143,11 @@ def sentence_starts(text: str) -> tuple[int, ...]:
         if (match["word"] or "").lower() not in _ABBREVIATIONS:
             starts.add(match.end())
     return tuple(sorted({*_kept_together(starts, tuple(_rows(text)), len(text))}))
+
+
+def as_if_of_newlines(text: str) -> str:
+    """The text with a space for the carriage return before a newline: spans in it are those in the text as given."""
+    return text.replace("\r\n", " \n")
 
 
 # German and Scandinavian ordinals end with a full stop: "am 4. Mai", "der 3. Platz".
@@ -190,7 +196,8 @@ def _rows(text: str) -> Iterator[_Span]:
     if "; " not in text:
         return
     for line in _LINE.finditer(text):
-        named = [bool(_NAMED_CELL.match(cell)) for cell in line[0].split("; ")] if line[0].endswith(".") else [False]
+        is_sentence = line[0].rstrip().endswith(".")
+        named = [bool(_NAMED_CELL.match(cell)) for cell in line[0].split("; ")] if is_sentence else [False]
         if named[0] and sum(named) > 1:
             yield line.span()
 

@@ -41,7 +41,7 @@ from pydantic import ValidationError
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError, problem_of
 from redargue.evidence import UnreadFile
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.markup import named_cells, read_html, read_markdown, read_pdf
+from redargue.retrieval.corpus.markup import named_cells, read_html, read_markdown, read_pdf, sheet_rows
 from redargue.retrieval.corpus.office import (
     Letter,
     read_docx,
@@ -363,15 +363,17 @@ def _read_table(content: bytes, delimiter: str) -> dict[str, str]:
     if delimiter == "," and ";" in head and "," not in head:  # of a country with a decimal comma
         delimiter = ";"
     try:
-        rows = [row for row in csv.reader(StringIO(text), delimiter=delimiter, strict=True) if row]
+        lines = csv.reader(StringIO(text), delimiter=delimiter, strict=True)
+        rows = [[cell if cell.strip() else "" for cell in row] for row in lines]
     except csv.Error as error:
         raise UnreadableFile(f"not a table: {error}") from None
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(rows[0]):
-            what = f"not a table: row {number} has {len(row)} cells, and the first row {len(rows[0])}"
+    first, *others = [row for row in rows if row] or [[]]
+    for number, row in enumerate(others, 2):
+        if len(row) != len(first):
+            what = f"not a table: row {number} has {len(row)} cells, and the first row {len(first)}"
             raise UnreadableFile(what, hint="the first row names the columns")
-    named = (named_cells(rows[0], [cell if cell.strip() else "" for cell in row]) for row in rows[1:])
-    return {"text": "\n".join(filter(None, named))}
+    named = sheet_rows(rows) if len(first) > 1 else (named_cells(first, row) for row in others)
+    return {"text": "\n".join(filter(None, named)) if any(map(any, others)) else ""}
 
 
 _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lxml import etree  # type: ignore[import-untyped]
@@ -107,12 +108,92 @@ def cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in _CELLS.split(line.strip().removeprefix("|").removesuffix("|"))]
 
 
-def named_cells(head: list[str], row: list[str]) -> str:
+def named_cells(head: Sequence[str], row: Sequence[str]) -> str:
     """A table's row as a sentence; cells beyond the head have no name, and empty ones are left out."""
     names = [*head, *[""] * (len(row) - len(head))]
     named = (f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=False) if cell)
     joined = "; ".join(named)
-    return f"{joined}." if joined else ""
+    return f"{joined.removesuffix('.')}." if joined else ""
+
+
+def sheet_rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The rows of a sheet as sentences; tables side by side, with an empty column between them, follow each other."""
+    if not any(any(row) and any(after) for row, after in pairwise(rows)):  # a blank row below each ends no table
+        rows = [row for row in rows if any(row)]
+    filled = sorted({at for row in rows for at, cell in enumerate(row) if cell})
+    edges = [at for at, (left, right) in enumerate(pairwise(filled), 1) if right - left > 1]
+    parts = [filled[begin:end] for begin, end in pairwise([0, *edges, len(filled)])]
+    if min(map(len, parts)) < 2:  # the empty column only sets a column apart
+        parts = [filled]
+    for part in filter(None, parts):
+        yield from named_rows([row[part[0] : part[-1] + 1] for row in rows])
+
+
+def named_rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The rows of tables as sentences, each cell with the name of its column.
+
+    The first row of several cells is the head. Below a blank row or a caption, another table may begin: it has its own
+    head or, where it is not certain which row that is, no names, since those of the table above may be wrong.
+    """
+    head: Sequence[str] | None = None
+    last: Sequence[str] = ()  # the row above, of those below the head
+    blank = line = False  # whether one is above the row
+    for row, after in pairwise([*rows, ()]):
+        cells = [cell for cell in row if cell]
+        if not cells:
+            blank = True
+        elif len(cells) == 1 and _is_line(row, head, last=not any(after)):
+            yield cells[0]
+            line = True
+        elif head is None or ((blank or line) and _is_head(row, after, head)):
+            yield from _without_rows(head, last)
+            head, last = row, ()
+            blank = line = False
+        else:
+            if blank and last and (line or not _goes_on(row, last, single=not any(after))):
+                head = ()
+            yield named_cells(head, row)
+            last = row
+            blank = line = False
+    yield from _without_rows(head, last)
+
+
+def _without_rows(head: Sequence[str] | None, last: Sequence[str]) -> Iterator[str]:
+    if head and not last:
+        yield "; ".join(filter(None, head))
+
+
+def _is_line(row: Sequence[str], head: Sequence[str] | None, *, last: bool) -> bool:
+    """Whether the only cell of a row is a caption or a note; at the end of two columns, one may just be empty."""
+    text = "".join(row)
+    if len(row) == 1 or ": " in text or text.endswith((".", ":", "!", "?")):
+        return True
+    return bool(row[0]) and (not last or head is None or sum(map(bool, head)) > 2)
+
+
+def _is_head(row: Sequence[str], after: Sequence[str], head: Sequence[str]) -> bool:
+    """Whether a row names the columns of those below it: it begins as the last head did, or has words above figures."""
+    if max(map(len, row)) > LONGEST_HEAD or not any(after):
+        return False
+    if head and row[0] and row[0] == head[0]:
+        return True
+    above_figures = any(name and cell and _type_of(cell) != "words" for name, cell in zip(row, after, strict=False))
+    return above_figures and all(_type_of(name) == "words" for name in row if name)
+
+
+def _goes_on(row: Sequence[str], last: Sequence[str], *, single: bool) -> bool:
+    """Whether a row below a blank one belongs to the table above: it has figures and years in the same columns."""
+    types = [{_type_of(cell), _type_of(above)} for cell, above in zip(row, last, strict=False) if cell and above]
+    return all(len(both) == 1 for both in types) and (single or any(both != {"words"} for both in types))
+
+
+def _type_of(cell: str) -> str:
+    if _YEAR.fullmatch(cell):
+        return "year"
+    return "figure" if _FIGURE.fullmatch(cell) else "words"
+
+
+_FIGURE = re.compile(r"[\W_]*+\d[\d\W]*+\w{0,3}")  # "31,200", "£18.4m", "25 km"
 
 
 MOST_PAGES, LONGEST_PDF = 10_000, 30 * 10**6  # pages and characters of a PDF file
@@ -206,19 +287,23 @@ def name_cells(tree: etree._Element) -> None:
             continue
         if any(cell.get(span, "1") != "1" for _, cells in named for cell in cells for span in ("colspan", "rowspan")):
             continue
-        head, texts = [_words_of(cell) for cell in named[0][1]], [list(map(_words_of, cells)) for _, cells in named]
-        headed = next(named[0][0].iter("td"), None) is None or named[0][0].getparent().tag == "thead"
+        texts = [list(map(_words_of, cells)) for _, cells in named]
+        headed = _is_of_heads(*named[0]) or named[0][0].getparent().tag == "thead"
         if not headed or not is_table(texts):
             continue
         written = etree.Element("div")
         for caption in table.iterchildren("caption"):
             etree.SubElement(written, "p").text = _words_of(caption)
-        for row, cells in rows:
-            if row is not named[0][0]:
-                words = list(map(_words_of, cells))
-                etree.SubElement(written, "p").text = named_cells(head, words) if len(words) > 1 else "".join(words)
+        heads = [at for at, (row, cells) in enumerate(rows) if row is named[0][0] or _is_of_heads(row, cells)]
+        for begin, end in pairwise([0, *heads, len(rows)]):
+            for text in named_rows([list(map(_words_of, cells)) for _, cells in rows[begin:end]]):
+                etree.SubElement(written, "p").text = text
         written.tail = table.tail
         table.getparent().replace(table, written)
+
+
+def _is_of_heads(row: etree._Element, cells: Sequence[etree._Element]) -> bool:
+    return len(cells) > 1 and next(row.iter("td"), None) is None
 
 
 def _words_of(element: etree._Element) -> str:
@@ -266,8 +351,11 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
     text = joined_words(text.translate({ord(mark): letters for mark, letters in LIGATURES.items()}))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
-    title = " ".join(storable(title).split())
+    title = _NO_TITLE.sub("", " ".join(storable(title).split()))
     return {"text": _headings_apart(_top_apart(_title_apart(text, title))), "title": title}
+
+
+_NO_TITLE = re.compile(r"\A\W*(?:anonymous|untitled|unspecified)\W*\Z", re.IGNORECASE)  # as programs fill it in
 
 
 def _title_apart(text: str, title: str) -> str:

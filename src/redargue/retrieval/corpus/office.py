@@ -12,6 +12,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr, parsedate_to_datetime
 from io import BytesIO
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lxml import etree  # type: ignore[import-untyped]
@@ -19,7 +20,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from redargue.errors import UnreadableFile
 from redargue.nli.markup import superscript
 from redargue.registry import install
-from redargue.retrieval.corpus.markup import is_table, named_cells, parsing, read_html, storable
+from redargue.retrieval.corpus.markup import is_table, named_rows, parsing, read_html, sheet_rows, storable
 from redargue.sanitize import NotText, encoding_of, page_text
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
@@ -124,12 +125,11 @@ def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: s
         return
     at = parent.index(table)
     parent.remove(table)
-    for number, row in reversed([*enumerate(rows)]):
-        if number != head:
-            paragraph, named = etree.Element(block), number > head and len(row) == width
-            text = named_cells(rows[head], row) if named else "; ".join(filter(None, row))
-            etree.SubElement(paragraph, run).text = text
-            parent.insert(at, paragraph)
+    whole = [row if len(row) == width else ["; ".join(filter(None, row))] for row in rows]
+    for text in reversed([*chain(*whole[:head]), *named_rows(whole[head:])]):
+        paragraph = etree.Element(block)
+        etree.SubElement(paragraph, run).text = text
+        parent.insert(at, paragraph)
 
 
 def _word_paragraphs(body: etree._Element) -> list[str]:
@@ -233,36 +233,25 @@ def read_xlsx(file: BytesIO) -> dict[str, str]:
         with zipfile.ZipFile(file) as archive:
             unknown = sum(_without_value(archive, name) for name in archive.namelist())
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        sheets = [(sheet.title, list(_sheet_rows(sheet))) for sheet in book.worksheets]
+        sheets = [(sheet.title, list(_cells_of(sheet))) for sheet in book.worksheets]
         title = str(book.properties.title or "")
     if unknown:
         what = f"{unknown} of the workbook's formulas have no stored value"
         raise UnreadableFile(what, hint="open it in a spreadsheet program, and save it")
-    parts = ["\n".join([*([name] if len(sheets) > 1 else []), *_named(rows)]) for name, rows in sheets if rows]
+    parts = ["\n".join([*([name] if len(sheets) > 1 else []), *sheet_rows(rows)]) for name, rows in sheets if any(rows)]
     if not any(parts):
         raise UnreadableFile("the Excel workbook contains no text")
     return {"text": storable("\n\n".join(parts)), "title": " ".join(storable(title).split())}
 
 
-def _named(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with the names of their columns; lines before the first row of several cells stay as they are."""
-    head = next((at for at, row in enumerate(rows) if sum(map(bool, row)) > 1), len(rows))
-    for row in rows[:head]:
-        yield " ".join(filter(None, row))
-    if head + 1 == len(rows):
-        yield "; ".join(filter(None, rows[head]))
-    yield from filter(None, (named_cells(list(rows[head]), list(row)) for row in rows[head + 1 :]))
-
-
-def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
+def _cells_of(sheet: Any) -> Iterator[list[str]]:
     cells = 0
     for row in sheet.iter_rows():
         cells += len(row)
         if cells > MOST_CELLS:
             raise UnreadableFile(f"the workbook has more than {MOST_CELLS:,} cells", hint="split it")
         texts = [_cell_text(cell.value, str(cell.number_format or "")) for cell in row]
-        if any(texts):
-            yield texts
+        yield texts if any(texts) else []
 
 
 def _cell_text(value: Any, shown_as: str) -> str:
@@ -341,7 +330,7 @@ def read_rtf(content: bytes) -> dict[str, str]:
             continue
         if table:
             headed = is_table(table)
-            lines += [named_cells(table[0], row) for row in table[1:]] if headed else map("; ".join, table)
+            lines += named_rows(table) if headed else map("; ".join, table)
             table = []
         lines += [line.strip(), ""] if line.strip() else []
     text = "\n".join(lines).strip().replace(_SOFT_BREAK, "\n")

@@ -107,7 +107,8 @@ async def _uploaded(request: Request) -> tuple[Mapping[str, str], Uploads]:
     async with request.form(**most, max_part_size=_LARGEST_FIELD) as form:
         store: CheckStore = request.app.state.store
         read = await store.pool.run(lambda: read_uploads(form))
-        given = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        given = {name: value.replace("\r\n", "\n") for name, value in fields.items()}  # as browsers send a new line
         return _BLANK | given, read
 
 
