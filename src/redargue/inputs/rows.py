@@ -229,7 +229,8 @@ def table_rows(path: Path) -> Iterator[Row]:
                 more = counted(len(fields[None]), "field")
                 raise row.error(f"{more} more than the {counted(len(fields) - 1, 'column')}")
             if missing := [name for name, value in fields.items() if value is None]:
-                raise row.error(f"no field for the column{'s' * (len(missing) > 1)} {', '.join(missing)}")
+                columns = "columns" if len(missing) > 1 else "column"
+                raise row.error(f"no field for the {columns} {', '.join(missing)}")
             yield row
     except csv.Error as error:
         raise UsageError(f"not a table: {error}", where=f"{path}, row {place + 1}") from None
