@@ -380,7 +380,8 @@ async def prepare_cited(
     if not linked.links:
         what = "the text cites no page: it has no link that begins with http:// or https://"
         what += ", and none to a document in its folder" if files else ""
-        raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
+        hint = "leave --cited out to search for evidence; links behind the words of a Word or PDF file are not read"
+        raise UsageError(what, where="--cited", hint=f"{hint}: save it as HTML or Markdown")
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
     prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder, origin=origin, together=False)
