@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -72,9 +73,23 @@ def fails() -> Any:
     return dict[str, str]()["place"]
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def raises(error: type[BaseException]) -> Callable[[], Any]:
+    def wrong() -> Any:
+        raise error
+
+    return wrong
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
+        (raises(asyncio.CancelledError), "test_extensions', an extension, failed: CancelledError"),
+        (raises(Unspeakable), "test_extensions', an extension, failed: Unspeakable"),
         (fails, "test_extensions', an extension, failed: KeyError: 'place'"),
         (lambda: None, "the tool 'shelf' returned None, which is not a list of passages"),
         (lambda: [{"text": "x"}], "the tool 'shelf' returned [{'text': 'x'}], which is not a list of passages"),
@@ -88,6 +103,35 @@ async def test_an_error_in_a_tool_ends_its_claim_and_the_others_are_verified(
     assert failed.error
     assert (failed.error.type, failed.error.exit_code, said in failed.error.what) == ("ExtensionError", 3, True)
     assert (fine.error, fine.label) == (None, "SUPPORTS")
+
+
+@pytest.mark.parametrize("method", ["tool-mad", "single-reader"])
+async def test_a_tool_that_cancels_itself_ends_its_claim_under_any_method(method: str) -> None:
+    spec = RunSpec(method=method, tools=("shelf",))
+    parts = Parts(evidence={"shelf": Shelf(on_denver(raises(asyncio.CancelledError)))})
+    with Verifier(spec, parts=parts) as verifier:
+        failed, fine = await verifier.verify_all(CLAIMS)
+    assert failed.error
+    assert failed.error.type == "ExtensionError"
+    assert fine.label == "SUPPORTS"
+
+
+async def test_a_claim_that_is_cancelled_while_a_tool_works_has_no_verdict() -> None:
+    entered = asyncio.Event()
+
+    class Slow(Shelf):
+        async def search(self, query: str, k: int, *, search: Search) -> Any:
+            entered.set()
+            await asyncio.Event().wait()
+
+    defined()
+    spec = RunSpec(method="own-method", settings={"tools": ("shelf",)})
+    with Verifier(spec, parts=Parts(evidence={"shelf": Slow(fails)})) as verifier:
+        verifying = asyncio.create_task(verifier.verify(CLAIMS[0]))
+        await entered.wait()
+        verifying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await verifying
 
 
 @pytest.mark.parametrize(
