@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -12,8 +13,11 @@ import pytest
 
 import redargue
 from redargue.assembly import Parts
+from redargue.backends import Output, Reply
+from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import UsageError
 from redargue.methods import FROM_SETTINGS, Agent, Method, SearchSettings
+from redargue.registry import ExtensionError
 from redargue.retrieval.tools import Search, Sources, made_tool, tools
 from redargue.spec import RunSpec
 from redargue.tasks import Answer, AnswerClaim
@@ -72,9 +76,23 @@ def fails() -> Any:
     return dict[str, str]()["place"]
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def raises(error: type[BaseException]) -> Callable[[], Any]:
+    def wrong() -> Any:
+        raise error
+
+    return wrong
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
+        (raises(asyncio.CancelledError), "test_extensions', an extension, failed: CancelledError"),
+        (raises(Unspeakable), "test_extensions', an extension, failed: Unspeakable"),
         (fails, "test_extensions', an extension, failed: KeyError: 'place'"),
         (lambda: None, "the tool 'shelf' returned None, which is not a list of passages"),
         (lambda: [{"text": "x"}], "the tool 'shelf' returned [{'text': 'x'}], which is not a list of passages"),
@@ -88,6 +106,36 @@ async def test_an_error_in_a_tool_ends_its_claim_and_the_others_are_verified(
     assert failed.error
     assert (failed.error.type, failed.error.exit_code, said in failed.error.what) == ("ExtensionError", 3, True)
     assert (fine.error, fine.label) == (None, "SUPPORTS")
+
+
+@pytest.mark.parametrize("method", ["tool-mad", "single-reader"])
+async def test_a_tool_that_cancels_itself_ends_its_claim_under_any_method(method: str) -> None:
+    spec = RunSpec(method=method, tools=("shelf",))
+    tool: Any = Shelf(on_denver(raises(asyncio.CancelledError)))
+    with Verifier(spec, parts=Parts(evidence={"shelf": tool})) as verifier:
+        failed, fine = await verifier.verify_all(CLAIMS)
+    assert failed.error
+    assert failed.error.type == "ExtensionError"
+    assert fine.label == "SUPPORTS"
+
+
+async def test_a_claim_that_is_cancelled_while_a_tool_works_has_no_verdict() -> None:
+    entered = asyncio.Event()
+
+    class Slow(Shelf):
+        async def search(self, query: str, k: int, *, search: Search) -> Any:
+            entered.set()
+            await asyncio.Event().wait()
+
+    defined()
+    spec = RunSpec(method="own-method", settings={"tools": ("shelf",)})
+    tool: Any = Slow(lambda query: ())
+    with Verifier(spec, parts=Parts(evidence={"shelf": tool})) as verifier:
+        verifying = asyncio.create_task(verifier.verify(CLAIMS[0]))
+        await entered.wait()
+        verifying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await verifying
 
 
 @pytest.mark.parametrize(
@@ -177,3 +225,45 @@ async def test_a_tool_whose_methods_cannot_be_called_is_refused_before_any_claim
                 settings={"tools": ("shelf",)},
                 evidence={"shelf": kind(fails)},
             )
+
+
+@pytest.mark.parametrize(
+    ("revision", "said"),
+    [(property(lambda self: fails()), "KeyError: 'place'"), (5, "its 'revision' is 5, not a text")],
+)
+async def test_a_tool_without_a_readable_revision_is_refused_before_any_claim(revision: Any, said: str) -> None:
+    tool: Any = type("Odd", (Shelf,), {"revision": revision, "__module__": __name__})(lambda query: ())
+    with pytest.raises(UsageError, match=said):
+        Verifier(RunSpec(method="single-reader", tools=("shelf",)), parts=Parts(evidence={"shelf": tool}))
+
+
+class Wordless(ScriptedBackend):
+    """Returns what it was given; its class is this module's, so that it is an extension's."""
+
+    def __init__(self, reply: Any) -> None:
+        super().__init__()
+        self._reply = reply
+
+    def can(self, task: Any) -> bool:
+        return bool(self._reply != "cannot" or fails())
+
+    async def perform(self, task: Any, call: Any) -> Any:
+        return self._reply
+
+
+TEXT: Any = "x"
+
+
+@pytest.mark.parametrize("reply", [None, Reply(()), Reply((Output(TEXT),)), Reply((TEXT,))], ids=str)
+async def test_a_reply_without_an_answer_ends_its_claim(reply: Any) -> None:
+    tool: Any = Shelf(lambda query: (redargue.Passage(text="Lyon is in France.", document="atlas"),))
+    parts = Parts(backend=Wordless(reply), evidence={"shelf": tool})
+    with Verifier(RunSpec(method="single-reader", tools=("shelf",)), parts=parts) as verifier:
+        (verdict,) = await verifier.verify_all(CLAIMS[1:])
+    assert verdict.error
+    assert (verdict.error.type, "which has no answer to AnswerClaim" in verdict.error.what) == ("ExtensionError", True)
+
+
+async def test_a_backend_that_cannot_say_what_it_performs_is_an_extensions_error() -> None:
+    with pytest.raises(ExtensionError, match="an extension, failed: KeyError: 'place'"):
+        Verifier(RunSpec(method="single-reader", store="starter"), parts=Parts(backend=Wordless("cannot")))

@@ -26,6 +26,7 @@ from redargue.errors import UsageError
 from redargue.methods import methods
 from redargue.registry import _PARTS, Registry, install, optional_entries
 from redargue.reports.folders import further_tables, sections
+from redargue.reports.table import Column, Table
 from redargue.retrieval.tools import tools
 
 OUTSIDE = Path(__file__).parent / "support" / "outside"
@@ -171,10 +172,15 @@ def test_a_section_that_fails_says_so_in_its_place(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setitem(sections._loaded, "failing", fails)
     monkeypatch.setitem(sections._loaded, "wrong", lambda run: ["rows"])
+    columns, odd = (Column("a"), Column("b")), object()
+    monkeypatch.setitem(sections._loaded, "ragged", lambda run: Table("T", columns, (("x",),)))
+    monkeypatch.setitem(sections._loaded, "odd", lambda run: Table("T", columns, (("x", odd),)))  # type: ignore[arg-type]
     tables = further_tables(None)  # type: ignore[arg-type]
     assert [table.title for table in tables] == [
         "The section 'failing' could not be made",
         "The section 'wrong' could not be made",
+        "The section 'ragged' could not be made",
+        "The section 'odd' could not be made",
     ]
     assert tables[0].rows == (("KeyError: 'x'",),)
 

@@ -195,6 +195,14 @@ class Registry(Generic[_T]):
         return entry
 
 
+def described(error: BaseException) -> str:
+    """An error of an extension, whose ``__str__`` may fail itself."""
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:
+        return type(error).__name__
+
+
 def distribution(point: EntryPoint) -> str:
     """The package of an entry point, with its version."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.module

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
-from redargue.backends import Backend, Call, Output, Sampling, Token
+from redargue.backends import Backend, Call, Output, Reply, Sampling, Token
 from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, RedargueError, ReplayMiss, ToolFailed, UsageError
 from redargue.events import (
@@ -165,7 +165,7 @@ class Run:
         facts: dict[str, Any] = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge}
         facts |= {"key": key, "today": asked.today}
         try:
-            reply = await self.backend.perform(asked, call)
+            reply = _checked(await self.backend.perform(asked, call), task, self.backend.name)
         except (RedargueError, asyncio.CancelledError) as error:
             self._fail(error, account, facts)
             raise
@@ -390,6 +390,15 @@ class Run:
                 where=str(self.record.folder),
                 hint="code, weights, prompts or corpus have changed since; run the claim again",
             )
+
+
+def _checked(reply: Reply[Out], task: Task[Out], backend: str) -> Reply[Out]:
+    """The reply; raises ExtensionError where the backend of another package returned anything else."""
+    outputs, kind = reply.outputs if isinstance(reply, Reply) else (), task.answer_type()
+    if not outputs or not all(isinstance(each, Output) and isinstance(each.answer, kind) for each in outputs):
+        what = f"the backend {backend!r} returned {reply!r:.100}, which has no answer to {task.name()}"
+        raise ExtensionError(what, hint="its author has to return redargue.backends.Reply objects: docs/extending.md")
+    return reply
 
 
 def _cancelled() -> RedargueError:

@@ -24,7 +24,7 @@ from redargue.methods.verdict_parts import deciding, limited, not_checked, read_
 from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
-from redargue.registry import ExtensionError, is_own
+from redargue.registry import ExtensionError, described, is_own
 from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
@@ -49,6 +49,12 @@ def require_concurrency(claims: int | None) -> None:
     if claims is not None and claims < 1:
         hint = "give a whole number from 1 on"
         raise UsageError(f"{claims!r} claims at a time", where="concurrency", hint=hint)
+
+
+def _is_stopped(error: BaseException) -> bool:
+    """Whether the current task was cancelled; an extension may also raise the error of a cancelled task by itself."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 class Verifier(Closable):
@@ -278,16 +284,16 @@ class Verifier(Closable):
             raise  # the record itself cannot be used, so no verdict can be recorded
         except RedargueError as error:
             failed = ErrorInfo.of(error)  # the error itself would keep the frames of the claim
-        except Exception as error:
-            module = self._extension_of(error, run)
+        except (Exception, asyncio.CancelledError) as error:
+            module = "" if _is_stopped(error) else self._extension_of(error, run)
             if not module:
                 raise
-            what = f"{module!r}, an extension, failed: {type(error).__name__}: {error}"
+            what = f"{module!r}, an extension, failed: {described(error)}"
             hint = "report it to its author; other claims are not affected"
             failed = ErrorInfo.of(ExtensionError(what, hint=hint))
         return Verdict(claim=claim, label=None, error=failed)
 
-    def _extension_of(self, error: Exception, run: Run) -> str:
+    def _extension_of(self, error: BaseException, run: Run) -> str:
         """The module of an extension whose code raised an error; empty for redargue's own."""
         parts = (self.method.kind, self.backend, *run.tools.values(), *run.actions.values())
         modules = {getattr(part, "__module__", "") for part in parts if not is_own(part)}

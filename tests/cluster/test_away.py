@@ -224,6 +224,33 @@ async def test_a_worker_that_is_stopped_while_its_ledger_is_away_does_not_wait(t
     ledger.close()
 
 
+@pytest.mark.slow
+@pytest.mark.anyio
+@pytest.mark.parametrize("returns", [True, False])
+async def test_no_request_is_sent_while_the_ledger_that_would_store_its_result_is_away(
+    tmp_path: Path, returns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    where, elsewhere = tmp_path / "ledger.db", tmp_path / "moved.db"
+    ledger = open_ledger(where)
+    batch = submit(ledger, CLAIMS, about={"run": "mine"}, job={})
+    ledger.close()
+    async with asyncio.timeout(DEADLINE), Worker(str(where), batch, wait=DEADLINE if returns else 1) as worker:
+        await worker.batcher.ask(worker._queue, Lease(1))
+        await worker.budget.reserve(Cost(calls=1))
+        where.rename(elsewhere)
+        worker.budget.settle(Cost(calls=1), Cost(calls=1))
+        while "waiting for it" not in caplog.text:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        reserving = asyncio.create_task(worker.budget.reserve(Cost(calls=1)))
+        assert not (await asyncio.wait({reserving}, timeout=0.1))[0]
+        if returns:
+            elsewhere.rename(where)
+            await reserving
+        else:
+            with pytest.raises(LedgerAway, match="it was waited for 1 s"):
+                await reserving
+
+
 def test_a_file_in_the_place_of_a_ledger_is_not_written_to(tmp_path: Path) -> None:
     where = tmp_path / "ledger.db"
     ledger = open_ledger(where)

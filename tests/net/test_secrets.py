@@ -121,6 +121,12 @@ def test_a_key_is_hidden_in_every_spelling(key: str, form: Callable[[str], str])
         pytest.param(KEY, KEY.replace("&", "\\u0026"), id="Go's JSON"),
         pytest.param(KEY, KEY.replace("=", "\\u003d"), id="Gson"),
         pytest.param(KEY, KEY.replace("&", "&amp;"), id="HTML"),
+        pytest.param(KEY, KEY.upper(), id="capitals"),
+        pytest.param(KEY, base64.b64encode(KEY.encode()).decode(), id="base64"),
+        pytest.param(KEY, base64.b64encode(KEY.encode()).decode().lower(), id="base64 in small letters"),
+        pytest.param(
+            "~~~?4711abcdefgh~~", base64.urlsafe_b64encode(b"~~~?4711abcdefgh~~").decode(), id="base64 for URLs"
+        ),
         pytest.param(KEY, json.dumps(json.dumps(KEY.replace("/", '"')))[3:-3], id="JSON in JSON"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, Protocol, runtime_checkable
 from redargue.claims import Frozen
 from redargue.errors import ReplayMiss, UnsupportedTask
 from redargue.net.transport import Service, Transport
-from redargue.registry import Registry, a_function, having
+from redargue.registry import ExtensionError, Registry, a_function, described, having, is_own
 from redargue.runs.budget import Account
 from redargue.runs.manifest import RunManifest
 from redargue.tasks.base import AnyTask, Out, Task
@@ -162,7 +162,13 @@ backends: Registry[Callable[..., Backend]] = Registry(
 
 
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:
-    missing = [task.name() for task in tasks if not backend.can(task)]
+    try:
+        missing = [task.name() for task in tasks if not backend.can(task)]
+    except Exception as error:
+        if is_own(backend):
+            raise
+        what = f"the backend {backend.name!r}, an extension, failed: {described(error)}"
+        raise ExtensionError(what, hint="report it to its author") from error
     if missing:
         raise UnsupportedTask(
             f"the backend {backend.name!r} cannot perform {method!r}: it does not perform {', '.join(missing)}",

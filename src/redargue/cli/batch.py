@@ -90,6 +90,8 @@ def batch(
         spec, parts = with_contexts(spec, accepted)
         at_once = options.concurrency or (max(1, len(accepted)) if deferred else None)
         interrupted = verify_in_process(spec, replace(parts, transport=transport), result, concurrency=at_once)
+    if transport and not interrupted:
+        transport.forget()
     if not (output.jsonl or (interrupted and not several)):
         _summary(result)
     verdicts = [*result.tally.outcomes, *result.answers.outcomes]

@@ -206,6 +206,7 @@ class LedgerBudget(Budget):
         self._limited = bool(limits.limits)
 
     async def reserve(self, bound: Cost) -> None:
+        await self._batcher.until_back()  # what a request gives could not be stored
         while self._limited:
             answer = await self._batcher.ask(self._table, Reserve(bound), undo=Commit(bound))
             if isinstance(answer, BudgetReached):

@@ -287,6 +287,7 @@ class TransactionBatcher:
         recover: whether the last transaction was committed, asked when the ledger was away and has returned.
 
     Attributes:
+        away: whether the ledger does not answer.
         failure: the error that ended the batcher, if any.
         transactions: number of committed transactions.
     """
@@ -305,7 +306,7 @@ class TransactionBatcher:
         self._pending: list[list[_Request]] = [[] for _ in handlers]
         self._in_transaction: list[list[_Request]] = []
         self._changed = threading.Condition()
-        self._closing = False
+        self._closing = self.away = False
         self.failure: RedargueError | None = None
         self.transactions = 0
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
@@ -323,6 +324,13 @@ class TransactionBatcher:
             if undo is not None and answer.done() and not answer.cancelled() and answer.result() is True:
                 self.post(handler, undo)  # the answer arrived at the moment of the cancellation
             raise
+
+    async def until_back(self) -> None:
+        """Waits while the ledger is away; raises RecordError as :meth:`ask` does."""
+        while self.away and not self.failure:  # noqa: ASYNC110
+            await asyncio.sleep(_PAUSE)
+        if self.failure:
+            raise self.failure
 
     def post(self, handler: RequestHandler, request: Any) -> None:
         """Adds a request without waiting for its answer; raises ``failure`` if the batcher has failed already."""
@@ -377,9 +385,12 @@ class TransactionBatcher:
                     answers.append(handler.handle(db, [request.value for request in batch]) if batch else ())
             return answers
 
-        return repeated(database, attempt, pause=self._pause)
+        answered = repeated(database, attempt, pause=self._pause)
+        self.away = False
+        return answered
 
     def _pause(self, seconds: float) -> None:
+        self.away = True
         with self._changed:
             if self._changed.wait_for(lambda: self._closing, seconds):
                 raise RecordError("the worker was stopped while its ledger was away")

@@ -394,6 +394,7 @@ def _vectors(text: str, count: int) -> list[list[float]]:
     return vectors if even and all(map(math.isfinite, chain(*vectors))) else []
 
 
+_MOST_TOKENS = 10**9  # of one request; a number above it says nothing, and no ledger could add it up
 _QUOTA = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
 
 
@@ -410,7 +411,7 @@ def _paid(answer: HttpAnswer, price: Callable[[int, int, int], float] | None) ->
         completion = int(usage["total_tokens"]) - prompt if completion is None else int(completion)
     except (ValueError, AttributeError, TypeError, KeyError, OverflowError, RecursionError):
         return None
-    if prompt < 0 or completion < 0:
+    if not (0 <= prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
         return None
     cached = _cached(usage, prompt)
     return prompt, completion, price(prompt, completion, cached) if price else 0.0, cached

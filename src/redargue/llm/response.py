@@ -183,7 +183,10 @@ async def read_stream(response: httpx2.Response) -> str:
             raise httpx2.ReadError("the stream is broken") from None
     if not parts or not all("finish_reason" in part for part in parts.values()):
         raise httpx2.ReadError("the stream was cut")
-    choices = [{"index": index, **_joined(part)} for index, part in parts.items()]
+    try:
+        choices = [{"index": index, **_joined(part)} for index, part in parts.items()]
+    except TypeError:  # calls whose indices have no order
+        raise httpx2.ReadError("the stream is broken") from None
     return json.dumps({"choices": choices, "usage": usage})
 
 

@@ -25,6 +25,7 @@ from redargue.errors import ProviderError
 from redargue.files import read_stored, replacing
 from redargue.net.fetch import read_bounded
 from redargue.net.transport import HttpAnswer, Limiter, Rate, Read, Service, Transport
+from redargue.runs.budget import Receipt
 from redargue.sanitize import counted
 
 DEFERRED_FILE = "deferred.json"
@@ -86,6 +87,9 @@ class BatchTransport(Transport):
         self._path, self._poll, self._quiet, self._report = folder / DEFERRED_FILE, poll, quiet, report
         again = "remove it to send its requests again"
         self._sent = read_stored(self._path, Sent.model_validate, hint=again) or Sent()
+        self._batch_of = {key: batch for batch in self._sent.batches for key in batch.keys}
+        answers = (pair for batch in self._sent.batches for pair in (batch.answers or {}).items())
+        self._refused = {key for key, (status, _) in answers if status != OK}  # by an earlier process: asked anew
         self._waiting: dict[str, asyncio.Future[HttpAnswer]] = {}
         self._new: dict[str, Any] = {}  # bodies that are in no batch yet
         self._asked: Counter[str] = Counter()  # how often each body was sent in this process
@@ -108,15 +112,15 @@ class BatchTransport(Transport):
         headers: Mapping[str, str] | None,
         json: Any,
         read: Read | None,
+        receipt: Receipt,
     ) -> HttpAnswer:
         if service.name != MODEL or not url.path.endswith(PATH):
-            return await super()._once(service, method, url, headers, json, read)
+            return await super()._once(service, method, url, headers, json, read, receipt)
         provider = _Provider(self, service, url, headers or {})
         body = json_module.dumps(json, sort_keys=True)
         digest = hashlib.sha256(body.encode()).hexdigest()[:48]
-        key = f"{digest}-{self._asked[digest]}"  # the same request again after a failure is another one
-        self._asked[digest] += 1
-        sent = next((batch for batch in self._sent.batches if key in batch.keys), None)
+        key = self._next_key(digest)
+        sent = self._batch_of.get(key)
         if sent and sent.answers is not None:
             return _answer(sent.answers.get(key))
         answer: asyncio.Future[HttpAnswer] = asyncio.get_running_loop().create_future()
@@ -128,7 +132,26 @@ class BatchTransport(Transport):
             if self._flushing:
                 self._flushing.cancel()
             self._flushing = self._start(self._flush(provider))
-        return await answer
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            receipt.withdraw()  # what was sent is counted by the run that gets the answer
+            raise
+
+    def _next_key(self, digest: str) -> str:
+        """The same request again after a failure is another one."""
+        while True:
+            key = f"{digest}-{self._asked[digest]}"
+            self._asked[digest] += 1
+            if key not in self._refused:
+                return key
+
+    def forget(self) -> None:
+        """Drops the answers of a run that has ended: its record has what came of them, and an error is tried again."""
+        if pending := [batch for batch in self._sent.batches if batch.answers is None]:
+            self._write(pending)
+        else:
+            self._path.unlink(missing_ok=True)
 
     def _start(self, work: Coroutine[Any, Any, None], keys: Iterable[str] = ()) -> asyncio.Task[None]:
         """Runs in the background; an error that nobody expects there, such as a full disk, fails its requests."""
@@ -177,7 +200,7 @@ class BatchTransport(Transport):
             self._fail(keys, error)
             return None
         found = _object(answer.text)
-        if answer.status == OK and found.get("id"):
+        if answer.status == OK and _name(found.get("id")):
             return found
         self._resolve(dict.fromkeys(keys, (502 if answer.status == OK else answer.status, answer.text)))
         return None
@@ -192,7 +215,7 @@ class BatchTransport(Transport):
             found = await self._looked(batch, lambda: provider.find(batch.input_file))
             if found is None:
                 return
-            if not found.get("id"):
+            if not _name(found.get("id")):
                 self._keep(batch, dropped=True)
                 self._resolve(dict.fromkeys(batch.keys, (503, "the batch was not created")))  # they are sent again
                 return
@@ -214,8 +237,8 @@ class BatchTransport(Transport):
             await asyncio.sleep(self._poll)
         answers: dict[str, tuple[int, str]] = {}
         for name in ("output_file_id", "error_file_id"):
-            if file := state.get(name):
-                content = await self._looked(batch, partial(provider.content, str(file)), whole=True)
+            if file := _name(state.get(name)):
+                content = await self._looked(batch, partial(provider.content, file), whole=True)
                 if content is None:
                     return
                 answers = _answers(content["text"]) | {key: each for key, each in answers.items() if each[0] == OK}
@@ -252,7 +275,14 @@ class BatchTransport(Transport):
     def _keep(self, batch: SentBatch, *, dropped: bool = False) -> None:
         """Writes down a batch instead of what is known of it, or that there is none."""
         others = (each for each in self._sent.batches if each.input_file != batch.input_file)
-        self._sent = Sent(batches=(*others, *(() if dropped else (batch,))))
+        for key in batch.keys:
+            self._batch_of.pop(key, None)
+        if not dropped:
+            self._batch_of |= dict.fromkeys(batch.keys, batch)
+        self._write((*others, *(() if dropped else (batch,))))
+
+    def _write(self, batches: Iterable[SentBatch]) -> None:
+        self._sent = Sent(batches=tuple(batches))
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self._path) as file:
             file.write(self._sent.model_dump_json().encode())
@@ -297,8 +327,8 @@ class _Provider:
     async def find(self, input_file: str) -> HttpAnswer:
         """The batch of a file, or an empty object, among the newest hundred."""
         answer = await self._ask("GET", "/batches", params={"limit": 100})
-        listed = _object(answer.text).get("data")
-        same = [each for each in listed or () if isinstance(each, dict) and each.get("input_file_id") == input_file]
+        listed = _rows(_object(answer.text).get("data"))
+        same = [each for each in listed if each.get("input_file_id") == input_file]
         return HttpAnswer(answer.status, json_module.dumps(same[0] if same else {}), answer.headers)
 
     async def content(self, file: str) -> HttpAnswer:
@@ -349,14 +379,24 @@ def _error(message: str) -> str:
 
 def _errors(state: Mapping[str, Any]) -> str:
     errors = state.get("errors")
-    listed = errors.get("data") if isinstance(errors, dict) else None
-    messages = [str(each.get("message")) for each in listed or () if isinstance(each, dict)]
+    listed = _rows(errors.get("data")) if isinstance(errors, dict) else []
+    messages = [str(each.get("message")) for each in listed]
     return f": {'; '.join(messages[:3])}" if messages else ""
 
 
 def _answer(found: tuple[int, str] | None) -> HttpAnswer:
     status, text = found or (503, "")
     return HttpAnswer(status, text, {})
+
+
+def _rows(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _name(value: object) -> str:
+    """A provider's name of a file or batch; empty for what can be neither stored nor part of an address."""
+    text = str(value or "")
+    return text if text.isascii() else ""
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -65,12 +65,14 @@ class Secrets:
         if more <= known:
             return
         known |= more
-        values = sorted(self._values | self._words, key=len, reverse=True)  # longest first
+        coded = {form for value in self._values for form in _base64(value)}
+        values = sorted(self._values | self._words | coded, key=len, reverse=True)  # longest first
         self._patterns = self._compiled(values, _escapes), self._compiled(values, _encodings)
 
     def _compiled(self, values: Iterable[str], forms: Callable[[str], str]) -> re.Pattern[str]:
         patterns = (("".join(map(forms, value)), value in self._words) for value in values)
-        return re.compile("|".join(rf"(?<![^\W_]){text}(?![^\W_])" if word else text for text, word in patterns))
+        found = (rf"(?<![^\W_]){text}(?![^\W_])" if word else f"(?i:{text})" for text, word in patterns)
+        return re.compile("|".join(found))
 
     def add_url(self, url: str) -> None:
         try:
@@ -131,6 +133,11 @@ def _is_long(value: str) -> bool:
     return len(value) >= 20 or (
         len(value) >= 8 and re.search(r"\d", value) is not None and re.search(r"[^\W\d]", value) is not None
     )
+
+
+def _base64(value: str) -> set[str]:
+    """The value in base64, without padding; with the characters of addresses, too."""
+    return {encode(value.encode()).decode().rstrip("=") for encode in (base64.b64encode, base64.urlsafe_b64encode)}
 
 
 def _escapes(char: str) -> str:

@@ -28,7 +28,7 @@ from redargue.claims import Frozen
 from redargue.errors import ProviderError, UsageError
 from redargue.net.fetch import ACCEPTED, HTTP_ERRORS, read_bounded, trusted
 from redargue.net.secrets import Secrets, display_url
-from redargue.runs.budget import Account
+from redargue.runs.budget import Account, Receipt
 
 BURST = 1.0  # seconds; default
 
@@ -248,7 +248,7 @@ class Transport:
         while True:
             try:
                 async with limiter.slot(expected or tokens), account.request(tokens=tokens, usd=usd) as receipt:
-                    answer = await self._once(service, method, url, headers, json, read)
+                    answer = await self._once(service, method, url, headers, json, read, receipt)
                     if (cost := paid(answer) if answer.status == 200 else (0, 0, 0.0, 0)) is not None:
                         receipt.pay(*cost)
             except TimeoutError:
@@ -322,6 +322,7 @@ class Transport:
         headers: Mapping[str, str] | None,
         json: Any,
         read: Read | None,
+        receipt: Receipt,
     ) -> HttpAnswer:
         accepted = {"Accept-Encoding": ACCEPTED, **(headers or {})}
         answer = self._open().stream(method, url, headers=accepted, json=json)

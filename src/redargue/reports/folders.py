@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from redargue.errors import UsageError
-from redargue.registry import Registry, a_function, having
+from redargue.registry import Registry, a_function, described, having
 from redargue.reports import SingleRun
 from redargue.reports.exchange import Signature
 from redargue.reports.table import Column, Table
@@ -78,7 +78,16 @@ def _section(name: str, run: SingleRun) -> Table | None:
         table = sections[name](run)
         if table is not None and not isinstance(table, Table):
             raise TypeError(f"it returned {type(table).__name__}, not a Table")
-        return table
+        return _shown(table) if table else None
     except Exception as error:  # of another package, whose mistake must not take the report away
-        why = error.what if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        why = error.what if isinstance(error, UsageError) else described(error)
         return Table(f"The section {name!r} could not be made", (Column("Why", "long"),), ((why,),))
+
+
+def _shown(table: Table) -> Table:
+    """The table; raises an error where a row is of another length, or a cell of no type that is shown."""
+    rows = tuple(map(tuple, table.rows))
+    for row in rows:
+        for column, cell in zip(table.columns, row, strict=True):
+            column.text(cell)
+    return table._replace(rows=rows)

@@ -185,6 +185,12 @@ class Receipt:
     usd: float = 0.0
     known: bool = False
     cached_tokens: int = 0
+    withdrawn: bool = False
+
+    def withdraw(self) -> None:
+        """The request counts nothing, because a later run counts it."""
+        self.withdrawn = True
+        self.pay()
 
     def pay(self, prompt_tokens: int = 0, completion_tokens: int = 0, usd: float = 0.0, cached_tokens: int = 0) -> None:
         """Sets the provider's figures; all 0 for a request that it refused. Cached tokens are prompt tokens, too."""
@@ -211,6 +217,7 @@ class Account:
         try:
             yield receipt
         finally:
+            self.requests -= receipt.withdrawn
             self.prompt_tokens += receipt.prompt_tokens
             self.completion_tokens += receipt.completion_tokens
             self.cached_tokens += receipt.cached_tokens
@@ -218,7 +225,7 @@ class Account:
             tokens = receipt.prompt_tokens + receipt.completion_tokens
             actual = bound._replace(tokens=tokens, usd=receipt.usd) if receipt.known else bound
             self.unknown = self.unknown if receipt.known else self.unknown.plus(bound)
-            self._budget.settle(bound, actual)
+            self._budget.settle(bound, Cost() if receipt.withdrawn else actual)
 
 
 # Prices of models and searches: a shipped table, and a user-supplied one whose entries win.

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
 
@@ -114,6 +115,19 @@ async def test_wrong_arguments_are_told_and_never_sent(shared: str) -> None:
                 await tools["text"].call(wrong, search=Search(account=account))
             assert "it takes length (integer, required)" in caught.value.hint
         assert account.requests == 0
+
+
+async def test_the_words_of_a_protocol_error_have_no_control_characters(
+    shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(*_: object, **__: object) -> None:
+        raise MCPError(code=-1, message="bad \x1b[31m\u202e")
+
+    async with opened(shared) as (server, tools):
+        monkeypatch.setattr((await server._connected()).client, "call_tool", failing)
+        with pytest.raises(ToolFailed, match="answered with the error -1: bad ") as caught:
+            await text(tools["text"], length=1)
+        assert caught.value.what.isprintable()
 
 
 @pytest.mark.slow

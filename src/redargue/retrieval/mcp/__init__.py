@@ -18,6 +18,7 @@ from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.net.secrets import Secrets
 from redargue.registry import install
 from redargue.retrieval.mcp.transports import START, TIMEOUT, ServerAddress
+from redargue.sanitize import printable
 
 _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the SDK's messages for a lost connection
 
@@ -130,7 +131,7 @@ class McpServer:
             if connection.task.done() or error.message.startswith(_GONE):
                 connection.dead = True
                 raise _Died from None
-            raise self._failed(f"answered with the error {error.code}: {error.message[:300]}") from None
+            raise self._failed(f"answered with the error {error.code}: {printable(error.message[:300])}") from None
         except Exception as error:  # an answer that breaks the SDK must not end a verification
             if connection.task.done():  # so a new one is opened
                 raise _Died from None

@@ -20,7 +20,7 @@ from redargue.claims import Frozen
 from redargue.errors import RecordError, RedargueError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.registry import Registry, accepts, having, is_own
+from redargue.registry import Registry, accepts, described, having, is_own
 from redargue.retrieval.corpus.index import Corpus
 from redargue.runs.budget import Account
 
@@ -187,6 +187,12 @@ def _unsearchable(search: object, *instance: object) -> str:
     return "" if inspect.iscoroutinefunction(search) else "'search' is not async"
 
 
+def _unnamed(tool: Any) -> str:
+    """Why a record cannot hold what describes a tool; empty if it can."""
+    odd = [name for name in ("name", "about", "revision") if not isinstance(getattr(tool, name), str)]
+    return " and ".join(f"its {name!r} is {getattr(tool, name)!r:.60}, not a text" for name in odd)
+
+
 tools: Registry[type[ToolKind]] = Registry(
     "tool", builtin=TOOLS, group="redargue.tools", missing=_missing, page="docs/search-tools.md"
 )
@@ -202,7 +208,7 @@ def made_tool(name: str, sources: Sources) -> Tool | PerClaim:
     except Exception as error:
         if is_own(kind):
             raise
-        what = f"the tool {name!r} of {kind.__module__!r} cannot be made: {type(error).__name__}: {error}"
+        what = f"the tool {name!r} of {kind.__module__!r} cannot be made: {described(error)}"
         raise UsageError(what, hint="its author has to correct 'make': docs/search-tools.md") from error
     require_searchable(name, tool)
     return tool
@@ -211,7 +217,13 @@ def made_tool(name: str, sources: Sources) -> Tool | PerClaim:
 def require_searchable(name: str, tool: Tool | PerClaim) -> None:
     """Raises UsageError for an object that cannot be searched, before any claim is verified."""
     wanted = ("name", "about", "revision", "for_claim" if hasattr(tool, "for_claim") else "search")
-    if lacks := having(*wanted)(tool) or _unsearchable(getattr(tool, "search", None)):
+    try:
+        lacks = having(*wanted)(tool) or _unsearchable(getattr(tool, "search", None)) or _unnamed(tool)
+    except Exception as error:  # of a property
+        if isinstance(error, RedargueError) or is_own(tool):
+            raise
+        lacks = described(error)
+    if lacks:
         what = f"the tool {name!r}, a {type(tool).__name__!r} of {type(tool).__module__!r}, cannot be searched: {lacks}"
         raise UsageError(what, hint="its author has to correct it: docs/search-tools.md")
 
