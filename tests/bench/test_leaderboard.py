@@ -77,3 +77,8 @@ def test_with_a_model_samples_cost_what_each_system_has_cost_here() -> None:
     assert had.spec == "self-consistency:tools=frozen,calls=37"
     assert leaderboard._as_costly(wanted, {}) is None
     assert leaderboard._as_costly(rows["tool-mad"], {}) == rows["tool-mad"]
+
+
+def test_the_page_begins_with_the_words_that_its_next_writing_gives_it() -> None:
+    worth = leaderboard.WORTH.read_text(encoding="utf-8").strip()
+    assert leaderboard.PAGE.read_text(encoding="utf-8").startswith(f"# Benchmarks\n\n{worth}\n\n## How the tables")
