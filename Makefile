@@ -23,7 +23,7 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-tables: export REDARGUE_READER := small  # a third of the time, and the tables compare protocols, not readers
+tables: export REDARGUE_READER := small  # of the published tables: a third of the time, and they compare protocols, not readers
 tables: $(STAMP)  # docs/benchmarks.md; takes hours; the same command resumes; exit code 3: some claims ended in errors
 	mkdir -p build/bench
 	$(BIN)/redargue bench table all --offline --half odd -q -o build/bench/published > build/bench/published.txt || test $$? -eq 3

@@ -24,6 +24,7 @@ from redargue.bench.commands.cascade import fit_of_verdicts
 from redargue.bench.datasets import Example
 from redargue.bench.judge import JudgedItem
 from redargue.claims import LabelSet
+from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.methods.cascade.fit import early_stops
 from redargue.nli.backend import EmbeddedBackend
@@ -81,11 +82,16 @@ def splits(items: Sequence[JudgedItem], labels: LabelSet, target: float, count: 
     for seed in range(count):
         order = random.Random(seed).sample(range(len(items)), len(items))
         half = [[items[at] for at in part] for part in (order[::2], order[1::2])]
-        fitted = fit_of_verdicts(half[0], labels).at_risk(target).thresholds
-        early, errors = early_stops(fit_of_verdicts(half[1], labels).rows, fitted)
+        judged += len(half[1])
+        try:
+            fits = [fit_of_verdicts(part, labels) for part in half]
+        except UsageError:  # no verdict of a half decides its claim
+            continue
+        fitted = fits[0].at_risk(target).thresholds
+        early, errors = early_stops(fits[1].rows, fitted)
         decides += fitted[0] is not None
         exceeds += errors > target * early
-        decided, wrong, judged = decided + early, wrong + errors, judged + len(half[1])
+        decided, wrong = decided + early, wrong + errors
     return {
         "target": target,
         "splits that decide": decides,

@@ -286,10 +286,11 @@ def _is(place: str, half: str) -> bool:
 
 
 _EMBEDDED = """\
-The embedded backend performs every task, without a language model and here without the large reader
-(`REDARGUE_READER=small`). These figures say how the *protocols* compare
-when the same small reader performs them, not how good they are with the models of their papers. The reader leaves a
-claim open below a confidence of 0.63, which counts as wrong here where the gold label decides the claim; methods that
+The embedded backend performs every task, without a language model, in the leaderboard with the large reader, in the
+[published tables](#published-tables) without it. These figures say how the *protocols* compare
+when the same small models perform them, not how good they are with the models of their papers. The reader leaves a
+claim open below a confidence of 0.75 (0.63 without the large reader), and beside abstracts and pages of the web nearly
+always. That counts as wrong here where the gold label decides the claim; methods that
 have to say true or false lead for this reason. `mad`, `multi-agent-debate`, `reconcile` and `cfmad` are missing: their
 agents read the same passages, so each was `single-reader` at three to seven times the calls. With a language model:
 `python -m benchmarks leaderboard --model NAME`, `redargue bench run … --model NAME`, `bench table … --model NAME`."""
