@@ -182,13 +182,14 @@ def how_decided(verdict: Verdict) -> str:
 
 
 def summary(verdict: Verdict) -> str:
+    """How the verdict was reached and at what price; nothing of a confidence that is not shown."""
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
     calls = "" if is_local(verdict) else counted(verdict.usage.calls, "call")
     facts = (confidence_text(verdict), words.robustness(verdict.robust_to), calls)
-    rest = f"{'; '.join(filter(None, facts)) or 'no confidence'}."
     how = how_decided(verdict).strip()
-    return f"Decided {how}; {rest}" if how else f"{rest[0].upper()}{rest[1:]}"
+    said = "; ".join(filter(None, (f"decided {how}" if how else "", *facts)))
+    return _sentence(said) if said else ""
 
 
 def is_local(verdict: Verdict) -> bool:
