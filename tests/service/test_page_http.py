@@ -324,6 +324,14 @@ def test_uploaded_documents_of_one_name_are_numbered() -> None:
     assert [each.document for each in again.documents] == [*names, "report.txt (3)", "report.txt"]
 
 
+def test_an_attachment_of_an_uploaded_letter_has_its_own_name() -> None:
+    letter = EmailMessage()
+    letter.set_content(CLAIM)
+    letter.add_attachment(b"Item,Fee\nPool,5\n", maintype="text", subtype="csv", filename="fees.csv")
+    read = uploads_of(("mail.eml", letter.as_bytes()))
+    assert [each.document for each in read.documents] == ["mail.eml", "mail.eml#1-fees.csv"]
+
+
 def test_records_of_a_file_beyond_the_limit_are_one_unread_file() -> None:
     rows = "".join(f'{{"text": "The fee of room {number} is 5 euros."}}\n' for number in range(120)).encode()
     read = uploads_of(("fees.jsonl", rows))
