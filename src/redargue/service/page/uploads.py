@@ -163,10 +163,10 @@ def _document(found: Document, name: str, attached: str, instead: str) -> Contex
     """A document of a file; ``attached`` is empty, or the number and name of an e-mail's attachment."""
     if len(found.text) > CONTEXT_LENGTH:
         return _Refused(name, f"more than {CONTEXT_LENGTH:,} characters", instead)
-    title = shortened(found.title, 300)
+    title, document = shortened(found.title, 300), name + shortened(attached, _NAME)
     try:
         return ContextDocument(
-            title=title, document=name + shortened(attached, _NAME), **found.model_dump(include={"text", "url", "publisher", "published"})
+            title=title, document=document, **found.model_dump(include={"text", "url", "publisher", "published"})
         )
     except ValidationError as error:
         return _Refused(name, problem_of(error))
