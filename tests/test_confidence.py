@@ -31,6 +31,7 @@ from redargue.reports.phrases import (
     label_of,
     meaning_text,
     outcome_text,
+    summary,
     why_unsure,
 )
 from redargue.reports.render import render
@@ -190,6 +191,15 @@ def test_an_unsure_verdict_has_its_own_word_in_counts_and_sentences() -> None:
         "confidence 0.43",
         "confidence not calibrated",
     )
+
+
+def test_an_open_claim_of_the_embedded_reader_shows_no_confidence_and_no_report_says_that_it_has_none() -> None:
+    embedded = {"backend": "embedded", "decided_by": "reader", "rounds": 1}
+    left_open = verdict("NOT ENOUGH INFO", 0.97).model_copy(update=embedded)
+    assert summary(left_open) == "Decided by one reader after 1 round."
+    assert summary(left_open.model_copy(update={"decided_by": None, "rounds": 0})) == ""
+    decided = verdict("SUPPORTS", 0.97).model_copy(update=embedded)
+    assert summary(decided) == "Decided by one reader after 1 round; confidence 0.97."
 
 
 def test_the_terminal_shows_the_confidence_and_the_doubt(capfd: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,7 @@ from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
 from redargue.inputs.claims import ClaimRow, read_mapping, read_rows
 from redargue.runs.budget import Budget, Cost
+from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.sanitize import csv_cell
 from redargue.spec import RunSpec
@@ -67,6 +68,7 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     assert run([*command, "--jsonl"]) == 3  # the embedded backend cannot answer in free text
     said, err = capfd.readouterr()
     found = lines(out)
+    assert load_manifest(out).origin.name == "claims.csv"
     assert sorted(said.splitlines()) == sorted((out / "verdicts.jsonl").read_text().splitlines())
     assert [each["item"] for each in found] == [1, 2, 3]
     assert (found[0]["label"], found[0]["claim"]["context"]) == ("REFUTES", "A hotel.")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +94,29 @@ def test_what_cannot_be_reported_is_exit_2_with_a_reason(
     monkeypatch.chdir(bench.parent)
     assert run(["report", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        ({"PYTHONIOENCODING": "cp1252"}, "Oxley ? ?abno"),
+        ({"PYTHONIOENCODING": "latin-1"}, "Oxley ? ?abno"),
+        ({"PYTHONIOENCODING": "latin-1:namereplace"}, "N{RIGHTWARDS ARROW}"),
+        ({"PYTHONIOENCODING": "ascii"}, "Oxley → Żabno"),
+        ({"PYTHONIOENCODING": "", "LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "Oxley → Żabno"),
+    ],
+)
+def test_what_standard_output_cannot_encode_is_replaced_and_json_and_pages_keep_it(
+    encoding: dict[str, str], shown: str, tmp_path: Path
+) -> None:
+    folder, claim = str(run_of(tmp_path / "run", ["Oxley → Żabno here"])), "Oxley → Żabno"
+
+    def printed(*command: str) -> bytes:
+        whole = [sys.executable, "-m", "redargue", *command]
+        return subprocess.run(whole, env=os.environ | encoding, check=True, stdout=subprocess.PIPE).stdout
+
+    assert shown.encode() in printed("report", folder, "--format", "md")
+    assert shown.encode() in printed("runs", "show", folder)
+    assert claim in json.loads(printed("runs", "show", folder, "--json"))["verdicts"][0]["claim"]["text"]
+    assert claim in printed("report", folder).decode()

@@ -18,6 +18,7 @@ from redargue.events import ClaimEnded, EvidenceFound
 from redargue.evidence import Passage, Quote
 from redargue.reports import load_run
 from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
+from redargue.runs.manifest import Origin
 from redargue.runs.record import DRAFT, Record, new_run_folder, writing
 from redargue.verdicts import ErrorInfo, Verdict
 from support.manifests import MANIFEST
@@ -26,10 +27,10 @@ ERROR = ErrorInfo(type="BadReply", what="w", exit_code=3)
 CAN_LOCK = os.name == "posix"
 
 
-def recorded(name: str, *verdicts: Verdict, unfinished: int = 0) -> Path:
+def recorded(name: str, *verdicts: Verdict, unfinished: int = 0, file: str = "") -> Path:
     claims = [verdict.claim for verdict in verdicts] + [Claim(text=f"Claim {n}.") for n in range(unfinished)]
     folder = runs_folder() / name
-    with Record(folder, MANIFEST.model_copy(update={"claims": tuple(claims)})) as record:
+    with Record(folder, MANIFEST.model_copy(update={"claims": tuple(claims), "origin": Origin(name=file)})) as record:
         for item, verdict in enumerate(verdicts):
             record.write(ClaimEnded(item=item, verdict=verdict))
     return folder
@@ -42,7 +43,7 @@ def verdict(text: str = "Bees are insects.", meaning: str | None = "supported", 
 
 def test_runs_are_listed_newest_first_with_their_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     recorded("20260101-000000-aaaaaa", verdict())
-    recorded("20251231-000000-cccccc", verdict(meaning="not_enough"))
+    recorded("20251231-000000-cccccc", verdict(meaning="not_enough"), file="press release.md")
     failed, refuted = verdict("Bees are fish.", None, error=ERROR), verdict("Bees are birds.", "refuted")
     recorded(
         "20260102-000000-bbbbbb", refuted, failed, verdict(meaning=None, unchecked={"reason": "language"}), unfinished=1
@@ -54,7 +55,9 @@ def test_runs_are_listed_newest_first_with_their_verdicts(capsys: pytest.Capture
     assert "1 error, 1 refuted, 1 unchecked, 1 unfinished" in first
     assert "Bees are birds." in first
     assert "1 supported" in second
+    assert "Bees are insects." in second
     assert "1 not enough evidence" in third
+    assert third.endswith(" press release.md")
     assert f"3 of 3 runs in {runs_folder()}" in err
     assert run(["runs", "ls", "--json", "-n", "1"]) == 0
     listed = json.loads(capsys.readouterr().out)

@@ -212,3 +212,27 @@ def test_a_source_that_is_later_than_the_claims_date_is_called_so_wherever_it_is
 
     assert place(Timing.LATER) == ("News", "2023-05-01", "after the as-of date")
     assert place(Timing.IN_TIME) == ("News", "2023-05-01")
+
+
+@pytest.mark.parametrize(
+    ("document", "name"),
+    [
+        ("annual-report.pdf", "annual-report.pdf"),
+        ("sources/annual-report.pdf#energy", "annual-report.pdf#energy"),
+        ("notes.txt (2)", "notes.txt (2)"),
+        ("rows.jsonl:3", "rows.jsonl:3"),
+        ("letter.eml#1-fees.csv", "letter.eml#1-fees.csv"),
+        ("https://orvell.example/report.pdf", ""),
+        ("10.1038/s41586-020-2649-2", ""),
+        ("4983", ""),
+        ("Booking.com", ""),
+    ],
+)
+def test_a_file_is_named_beside_its_title_and_an_identifier_that_names_none_is_not(document: str, name: str) -> None:
+    quote = quoted("A charge lasts 90 km.", document=document, page=3)
+    shown = (document,) if name else ()
+    assert place_of(quote) == ("A title", *shown, "page 3")
+    (row,) = rows(verdict("A charge lasts 70 km.", Meaning.NOT_ENOUGH, quote))
+    assert row.place == f"{name or 'A title'}, page 3"
+    found = html.fromstring(str(macro("parts.html", "source")(quote.source))).text_content()
+    assert (f"· {document} ·" in found) is bool(name)

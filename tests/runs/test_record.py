@@ -361,8 +361,9 @@ async def test_a_budget_of_nothing_and_a_budget_in_words() -> None:
     budget = Budget.parse("1call")
     await budget.reserve(Cost(1))
     budget.settle(Cost(1), Cost(1))
-    with pytest.raises(BudgetReached, match="1 call is spent"):
+    with pytest.raises(BudgetReached, match="1 call is spent") as caught:
         await budget.reserve(Cost(1))
+    assert "--" not in caught.value.hint  # also shown by the page, which has no options
 
 
 async def test_what_requests_under_way_hold_is_waited_for_and_not_refused() -> None:

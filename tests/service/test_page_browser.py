@@ -25,7 +25,7 @@ pytestmark = [
 ]
 CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
 WORDS = ["one here", "two here", "three here", "four here"]
-BATCH, TEXT, HOSTILE, ONE = (f"20260101-00000{at}-run" for at in range(4))
+BATCH, TEXT, HOSTILE, ONE, LONG = (f"20260101-00000{at}-run" for at in range(5))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     text_of(runs / TEXT, WORDS)
     run_of(runs / HOSTILE, ALL)
     run_of(runs / ONE, ["".join(ALL)])
+    run_of(runs / LONG, [f"The {'Donaudampfschiff' * 20} sank.", "It sank."])
     with Service(home) as made:
         yield made
 
@@ -140,6 +141,14 @@ def test_claims_are_filtered_without_a_script(browser: Browser, service: Service
         assert page.locator("#rows tr").count() == 1
         page.get_by_role("link", name="two here").click()
         assert page.locator("h1").inner_text() == "two here"
+
+
+def test_a_long_word_leaves_the_other_columns_in_sight(browser: Browser, service: Service) -> None:
+    with chromium.opened(browser) as seen:
+        for address in ("/", f"/runs/{LONG}"):
+            seen.page.goto(service.url + address)
+            table = seen.page.get_by_role("region").filter(has_text="Donau").last
+            assert table.evaluate("each => each.scrollWidth <= each.clientWidth"), address
 
 
 def test_strangers_words_run_nothing_and_load_nothing(browser: Browser, service: Service) -> None:

@@ -288,6 +288,12 @@ def test_claims_about_which_agents_disagreed_come_first_then_the_refuted() -> No
     assert disagreement(row(5, (S, None)).verdict) == 0
 
 
+def test_the_table_shows_no_confidence_of_a_claim_that_the_embedded_reader_leaves_open() -> None:
+    sure = {"backend": "embedded", "confidence": 0.979}
+    assert row(0, **sure).numbers[0] == "0.97"
+    assert row(1, label="NOT ENOUGH INFO", meaning="not_enough", **sure).numbers[0] == "–"
+
+
 HARDENED = [name for name in methods if "hardened" in methods[name].profiles]
 
 

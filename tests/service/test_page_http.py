@@ -33,7 +33,7 @@ from redargue.service.page.uploads import Uploads, read_uploads
 from redargue.service.rules import CheckRequest, RequestRules
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo
-from support.reported import bench_of, run_of
+from support.reported import bench_of, run_of, text_of
 from support.serving import service_parts, settings
 
 pytestmark = pytest.mark.anyio
@@ -114,6 +114,13 @@ async def test_a_run_of_several_claims_is_listed_with_their_outcomes_and_an_erro
         assert outcomes_words(check) == "1 not enough evidence, 1 refuted, 1 supported"
         assert outcomes_words(check._replace(outcome="non_factual")) == "not factual"
         assert "no budget; give one" in str(control(check._replace(state="failed", error=error))["ended"])
+
+
+async def test_a_run_of_a_file_is_listed_by_its_name(tmp_path: Path) -> None:
+    text_of(tmp_path / "20260101-000000-aaaaaa", ["one here", "two here"], origin={"name": "press release.md"})
+    text_of(tmp_path / "20260102-000000-bbbbbb", ["one here", "two here"])
+    async with CheckStore(folder=tmp_path, name="view") as store:
+        assert [check.first for check in store.list().checks] == ["one here", "press release.md"]
 
 
 async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_written() -> None:
@@ -332,6 +339,14 @@ def test_uploaded_documents_of_one_name_are_numbered() -> None:
     keep = [each.model_dump_json() for each in first.documents]
     again = uploads_of(("2025/report.txt", b"It burned."), ("report.txt", b"It opened."), keep=keep)
     assert [each.document for each in again.documents] == [*names, "report.txt (3)", "report.txt"]
+
+
+def test_an_attachment_of_an_uploaded_letter_has_its_own_name() -> None:
+    letter = EmailMessage()
+    letter.set_content(CLAIM)
+    letter.add_attachment(b"Item,Fee\nPool,5\n", maintype="text", subtype="csv", filename="fees.csv")
+    read = uploads_of(("mail.eml", letter.as_bytes()))
+    assert [each.document for each in read.documents] == ["mail.eml", "mail.eml#1-fees.csv"]
 
 
 def test_records_of_a_file_beyond_the_limit_are_one_unread_file() -> None:

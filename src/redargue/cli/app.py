@@ -30,7 +30,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from redargue.cli.output import INTERRUPTED, watch_readers
+from redargue.cli.output import INTERRUPTED, replace_unencodable, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import NO_ROOM, config_home
@@ -289,6 +289,7 @@ def _warn(ignored: tuple[str, ...], command: str) -> None:
 
 
 def main() -> None:
+    replace_unencodable()
     watch_readers()
     _open_closed_streams()
     code = run(sys.argv[1:])

@@ -27,6 +27,7 @@ from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
 from redargue.net.deferred import BatchTransport
 from redargue.net.services import limiter
 from redargue.registry import Registry, a_function
+from redargue.runs.manifest import Origin
 from redargue.sanitize import counted, printable
 from redargue.spec import RunSpec
 from redargue.text import Report
@@ -80,7 +81,7 @@ def batch(
         what = "claims with contexts of their own are verified in one process"
         raise UsageError(what, where="contexts", hint=ONE_PROCESS)
     transport = _batches(spec, out, poll, several=several, quiet=output.quiet) if deferred else None
-    result = BatchOutput(out, accepted, refused, output)
+    result = BatchOutput(out, accepted, refused, output, Origin(name=file.name))
     if several:
         verify = engines[engine or "local"]
         interrupted = verify(
@@ -147,6 +148,7 @@ class BatchOutput:
     rows: Sequence[ClaimRow]
     refused: Sequence[RefusedRow]
     options: parameters.OutputParameters
+    origin: Origin = field(default_factory=Origin)
     tally: Tally = field(default_factory=Tally)
     answers: Tally = field(default_factory=Tally)
 
@@ -186,7 +188,7 @@ def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concur
                 bar.moved(again=item in known)
 
     try:
-        with Verifier(spec, parts=parts, folder=batch.folder, claims=claims) as verifier:
+        with Verifier(spec, parts=parts, folder=batch.folder, claims=claims, origin=batch.origin) as verifier:
             count_answers(batch.rows, verifier, batch.folder)
             known = verifier.record.finished_items() if verifier.record else frozenset()
             quiet, clock = batch.options.quiet, verifier.clock

@@ -245,7 +245,7 @@ def estimate_costs(
         uncounted = f"batch also verifies {counted(answers, 'answer')} claim by claim, which is not counted here"
         estimated = estimated.model_copy(update={"assumed": (*estimated.assumed, uncounted)})
     if json:
-        typer.echo(estimated.model_dump_json(indent=1))
+        print_json(estimated)
         return
     _print(estimated, verifier)
 

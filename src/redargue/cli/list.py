@@ -130,7 +130,7 @@ def _first_line(text: str | None) -> str:
 
 def print_rows(rows: dict[str, dict[str, Any]], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
         return
     for name, row in rows.items():
         typer.echo(f"{name}: {row.pop('about')}")

@@ -5,6 +5,7 @@ JSON is one object, or a line per item; the log on stderr has lines for people, 
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import logging
@@ -39,6 +40,21 @@ if TYPE_CHECKING:
 def print_json(value: object, *, indent: int | None = 1) -> None:
     """Prints a value that may contain models, in ASCII: no control character from a document reaches a terminal."""
     typer.echo(json.dumps(value, indent=indent, default=lambda model: model.model_dump(mode="json")))
+
+
+def replace_unencodable() -> None:
+    """Prints "?" for what the encoding of standard output lacks: a finished check does not end in an error over a dash.
+
+    JSON is ASCII and stays as it is; so does a handler that the user chose (``PYTHONIOENCODING=latin-1:namereplace``).
+    """
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper) or stream.errors not in ("strict", "surrogateescape"):
+        return
+    codec = codecs.lookup(stream.encoding).name
+    if codec == "ascii":  # as where no locale is set; Click writes UTF-8 there, and one output has one encoding
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    elif codec != "utf-8":
+        stream.reconfigure(errors="replace")
 
 
 # Readers of the command's output that leave before its end, as ``| head`` does.

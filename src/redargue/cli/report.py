@@ -82,11 +82,16 @@ def write_report(
     csv = out is not None and out.suffix.lower() == ".csv"  # of an adjudication queue
     text = render(find_run(run), written, csv=csv, signature=signature, **given)
     if out is None:
-        sys.stdout.write(text)
+        _print_whole(text, written)
         return
     _write(out, text.encode(), written)
     if open:
         webbrowser.open(out.resolve().as_uri())
+
+
+def _print_whole(text: str, written: str) -> None:
+    """Prints a report; HTML and XML say that they are UTF-8, whatever the encoding of standard output is."""
+    typer.echo(text.encode() if written in ("html", "junit") else text, nl=False)
 
 
 def _write_docx(run: str, out: Path | None) -> None:
@@ -143,12 +148,12 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
     console = _console()
     several = len(verdicts) > 1
     for number, verdict in enumerate(verdicts, 1):
-        console.rule(style="dim")
+        _rule(console)
         claim = printable(verdict.claim.text)
         _print(console, Text(f"{number}. {claim}" if several else claim, style="bold"))
         _verdict(console, verdict)
     if several:
-        console.rule(style="dim")
+        _rule(console)
         _print(console, Text(f"{counted(len(verdicts), 'claim')}: {phrases.label_counts(verdicts)}"))
     _recorded(console, folder)
 
@@ -160,11 +165,11 @@ def print_report(report: Report, folder: Path | None) -> None:
 
     console = _console()
     for risk, title, rows in by_risk(report_rows(report)):
-        console.rule(style="dim")
+        _rule(console)
         _print(console, Text(f"{title} ({len(rows)})", style=_style(risk)))
         for row in rows:
             _row(console, row)
-    console.rule(style="dim")
+    _rule(console)
     if report.unchecked:
         _print(console, Text(f"{counted(len(report.unchecked), 'sentence')} without a claim", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
@@ -196,6 +201,11 @@ def _row(console: Console, row: RiskRow) -> None:
 
 def _console() -> Console:
     return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+
+
+def _rule(console: Console) -> None:
+    # Rich itself replaces the character only in a rule with a title.
+    console.rule(characters="-" if console.options.ascii_only else "─", style="dim")
 
 
 def _print(console: Console, text: Text, indent: int = 0) -> None:

@@ -137,11 +137,11 @@ def _print(runs: Sequence[RecordedRun]) -> None:
 
     texts = Column("Run"), Column("Method")
     counts = number("Claims"), number("kB", ",.0f")
-    columns = (*texts, *counts, Column("Verdicts"), Column("First claim", "name"))
+    columns = (*texts, *counts, Column("Verdicts"), Column("File or first claim", "name"))
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
-        name, method, first = run.folder.name, run.method or "damaged", shortened(run.first, 40)
-        rows.append((name, method, run.claims, run.size / 1000, _verdicts(run), first))
+        name, method, checked = run.folder.name, run.method or "damaged", shortened(run.name or run.first, 40)
+        rows.append((name, method, run.claims, run.size / 1000, _verdicts(run), checked))
     print_tables([Table("", columns, tuple(rows))])
 
 

@@ -27,7 +27,7 @@ from redargue.nli.quantities import Quantity
 from redargue.quotes import content_words
 from redargue.reports import SingleRun
 from redargue.reports.annotated_text import readable_text
-from redargue.reports.phrases import citation_text, cost, label_counts, label_of, place_of, why_unsure
+from redargue.reports.phrases import citation_text, cost, label_counts, label_of, names_file, place_of, why_unsure
 from redargue.reports.table import Cell, Column, Link, Table, cut, number
 from redargue.runs.folders import runs_folder
 from redargue.runs.manifest import RunManifest
@@ -291,7 +291,7 @@ def _document(quote: Quote) -> str:
 def _names(quotes: Iterable[Quote]) -> dict[str, str]:
     """A short name for each document: of a file its name, with its folder where two files have the same."""
     documents = map(_document, quotes)
-    paths = {document: Path(document) for document in documents if document.startswith("/")}
+    paths = {document: Path(document) for document in documents if names_file(document)}
     count = Counter(path.name for path in paths.values())
     return {
         document: path.name if count[path.name] == 1 else str(Path(path.parent.name) / path.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from redargue import words
 from redargue.caveats import UncheckedReason
 from redargue.evidence import Quote, QuoteStatus, Source, Timing, UnreadFile
+from redargue.retrieval.corpus.ingest import file_types
 from redargue.sanitize import counted
 from redargue.text import CITATION_WORDS, Citation, Outcome
 from redargue.verdicts import Usage, Verdict, rounded_down
@@ -31,6 +33,9 @@ QUOTE_STATUS = {
     QuoteStatus.REPAIRED: "found, except for typography",
     QuoteStatus.NOT_FOUND: "not found: does not count",
 }
+_FILE = re.compile(  # "report.pdf (2)", "rows.jsonl:3", "letter.eml#1-fees.csv"; not an address
+    rf"(?!\w+://).+(?:{'|'.join(map(re.escape, file_types()))})(?:\.gz)?(?:[:#].*| \(\d+\))?", re.IGNORECASE
+)
 
 
 def label_of(verdict: Verdict | None) -> str:
@@ -46,12 +51,16 @@ def confidence_text(verdict: Verdict) -> str:
     return "" if verdict.shown_confidence is None else f"confidence {verdict.shown_confidence:.2f}"
 
 
+def names_file(document: str) -> bool:
+    """Whether the identifier of a document is the path or the name of a file, and not an address or a number."""
+    return Path(document).is_absolute() or _FILE.fullmatch(document) is not None
+
+
 def file_of(source: Source) -> str:
     """The path of a source that is a file, relative to the current folder where it is below it; else empty."""
-    path = Path(source.document)
-    if not path.is_absolute():
+    if not names_file(source.document):
         return ""
-    here = Path.cwd()
+    path, here = Path(source.document), Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
@@ -173,13 +182,14 @@ def how_decided(verdict: Verdict) -> str:
 
 
 def summary(verdict: Verdict) -> str:
+    """How the verdict was reached and at what price; nothing of a confidence that is not shown."""
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
     calls = "" if is_local(verdict) else counted(verdict.usage.calls, "call")
     facts = (confidence_text(verdict), words.robustness(verdict.robust_to), calls)
-    rest = f"{'; '.join(filter(None, facts)) or 'no confidence'}."
     how = how_decided(verdict).strip()
-    return f"Decided {how}; {rest}" if how else f"{rest[0].upper()}{rest[1:]}"
+    said = "; ".join(filter(None, (f"decided {how}" if how else "", *facts)))
+    return _sentence(said) if said else ""
 
 
 def is_local(verdict: Verdict) -> bool:

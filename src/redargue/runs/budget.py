@@ -129,7 +129,7 @@ class Budget:
                 calls, tokens, usd, _ = self.spent
                 spent = f"{counted(calls, 'call')}, {counted(tokens, 'token')}, ${usd:.4f} so far"
                 what += f": {spent}, and the next call may cost {bound.tokens:,} tokens"
-            hint = "raise --budget; with --run the finished calls are not repeated"
+            hint = "raise the budget; a run that is resumed does not repeat its finished calls"
             raise BudgetReached(what, hint=hint)
         if self._limit_exceeded_by(self.spent.plus(self.held).plus(bound)):
             return False

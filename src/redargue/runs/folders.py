@@ -31,6 +31,7 @@ class RecordedRun(NamedTuple):
     folder: Path
     began: datetime  # in UTC
     method: str  # empty if ``run.json`` cannot be read
+    name: str  # of the file that was checked; empty without one
     claims: int  # their number
     first: str  # the text of the first claim
     outcomes: Counter[str]  # finished claims by meaning, ``error``, ``unchecked`` or ``no label``
@@ -88,13 +89,13 @@ def read_run(folder: Path) -> RecordedRun:
     try:
         about = read_description(described_in(folder))
         claims = [str(claim["text"]) for claim in about["claims"]]
-        method = str(about["spec"]["method"])
+        method, name = str(about["spec"]["method"]), str(about.get("origin", {}).get("name", ""))
         outcomes = Counter(dict(_outcomes(folder / "events.jsonl")).values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        claims, method, outcomes = [], "", Counter()
+        claims, method, name, outcomes = [], "", "", Counter()
     size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     first = claims[0] if claims else ""
-    return RecordedRun(folder, began(folder), method, len(claims), first, outcomes, size)
+    return RecordedRun(folder, began(folder), method, name, len(claims), first, outcomes, size)
 
 
 def remove_run(folder: Path) -> None:

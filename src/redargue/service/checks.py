@@ -606,7 +606,7 @@ def _spent(folder: Path) -> Usage | None:
 
 def _of_a_command(run: RecordedRun) -> Check:
     """A run that a command recorded: it belongs to the user of this machine."""
-    folder, shown = run.folder, (run.began, run.method, run.claims, run.first)
+    folder, shown = run.folder, (run.began, run.method, run.claims, run.name or run.first)
     check = Check(folder.name, folder, LOCAL, "failed", *shown)
     if not run.method:
         error = RecordError("its run.json cannot be read", hint="restore it, or remove the run")

@@ -31,7 +31,7 @@ from redargue.service.checks import Check
 from redargue.service.entries import State
 from redargue.text import Outcome, Report, unchecked_reasons
 from redargue.text import outcome as outcome_of
-from redargue.verdicts import ErrorInfo, Verdict, rounded_down
+from redargue.verdicts import ErrorInfo, Verdict
 
 _LONGEST = 1_500  # characters of a text; hosts give it to a model
 _QUOTES = 2  # on each side
@@ -73,7 +73,7 @@ def _lines(answer: ToolAnswer) -> Iterator[str]:
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
     label = verdict.plain_label
-    sure = "" if verdict.confidence is None else f", confidence {rounded_down(verdict.confidence):.2f}"
+    sure = "" if verdict.shown_confidence is None else f", confidence {verdict.shown_confidence:.2f}"
     yield f"{label[:1].upper()}{label[1:]}{sure}: {shortened(verdict.claim.text, STATED)}"
     yield words.meaning(verdict.meaning)
     if verdict.caveats:

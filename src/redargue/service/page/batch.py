@@ -17,7 +17,7 @@ from redargue.reports.overview import by_risk, run_rows
 from redargue.reports.phrases import label_of
 from redargue.runs.budget import Budget, UsageCounter
 from redargue.service.page.frames import Frame, live, meters, page_macro
-from redargue.verdicts import Verdict, rounded_down
+from redargue.verdicts import Verdict
 
 ROWS = 200  # on a page
 DISAGREED = ("no", "settled", "to the end")
@@ -69,8 +69,8 @@ class BatchRow(NamedTuple):
         verdict = self.verdict
         if verdict is None:
             return ("–",) * 5
-        sure = None if verdict.unchecked else verdict.confidence
-        confidence = "–" if sure is None else f"{rounded_down(sure):.2f}"
+        sure = verdict.shown_confidence
+        confidence = "–" if sure is None else f"{sure:.2f}"
         counts = len(verdict.side("for")), len(verdict.side("against")), len(verdict.gaps)
         return (confidence, *map(str, counts), f"{verdict.usage.calls:,}")
 

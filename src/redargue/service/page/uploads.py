@@ -152,16 +152,21 @@ def _documents(
         with path.open("wb") as file:
             shutil.copyfileobj(upload.file, file)
         for found in read_file(path, whole=whole):
-            yield _document(found, name, instead) if isinstance(found, Document) else _problem(found, name, path)
+            if isinstance(found, Document):
+                attached = found.id.removeprefix(str(path)) if found.id.startswith(f"{path}#") else ""
+                yield _document(found, name, attached, instead)
+            else:
+                yield _problem(found, name, path)
 
 
-def _document(found: Document, name: str, instead: str) -> ContextDocument | _Refused:
+def _document(found: Document, name: str, attached: str, instead: str) -> ContextDocument | _Refused:
+    """A document of a file; ``attached`` is empty, or the number and name of an e-mail's attachment."""
     if len(found.text) > CONTEXT_LENGTH:
         return _Refused(name, f"more than {CONTEXT_LENGTH:,} characters", instead)
-    title = shortened(found.title, 300)
+    title, document = shortened(found.title, 300), name + shortened(attached, _NAME)
     try:
         return ContextDocument(
-            title=title, document=name, **found.model_dump(include={"text", "url", "publisher", "published"})
+            title=title, document=document, **found.model_dump(include={"text", "url", "publisher", "published"})
         )
     except ValidationError as error:
         return _Refused(name, problem_of(error))
