@@ -21,7 +21,7 @@ from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted
 from redargue.evidence import Passage, Quote, QuoteStatus, Side
 from redargue.reports import debate
-from redargue.reports.exchange import LeftOut, claim_review, read_signature
+from redargue.reports.exchange import claim_review, read_signature
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import SIGNATURE, N, R, S, bench_of, debated, run_of, text_of, written
@@ -169,14 +169,14 @@ def test_not_enough_evidence_does_not_mean_partly_true(tmp_path: Path) -> None:
         assert "does not mean that it is partly true" in render(folder, format_)
 
 
-def test_a_claim_that_ended_in_an_error_has_no_verdict_and_no_review(tmp_path: Path) -> None:
+def test_a_claim_that_ended_in_an_error_has_no_verdict_and_no_rating(tmp_path: Path) -> None:
     claim = Claim(text="A claim.")
     error = ErrorInfo(type="BadReply", what="unreadable", exit_code=3)
     events = debated(0, claim, None, "word", error=error, decided_by=None)
     folder = written(tmp_path / "r", [claim], events)
     assert "No verdict: unreadable" in render(folder)
-    with pytest.warns(LeftOut, match="1 of 1 claim not checked"):
-        assert json.loads(render(folder, "claimreview", signature=SIGNATURE)) == []
+    (review,) = json.loads(render(folder, "claimreview", signature=SIGNATURE))
+    assert "reviewRating" not in review
 
 
 def test_a_claim_review_holds_what_is_known_and_invents_no_address(tmp_path: Path) -> None:

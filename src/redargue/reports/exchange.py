@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import uuid
-import warnings
 from collections.abc import Iterable
 from datetime import date
 from importlib.metadata import version
@@ -21,7 +20,7 @@ from redargue.evidence import PAGE_BREAK, Quote, Side, Source
 from redargue.reports import SingleRun, phrases
 from redargue.reports.phrases import label_of, meaning_text
 from redargue.reports.table import cut
-from redargue.sanitize import NotText, counted, decode, link_address, printable
+from redargue.sanitize import NotText, decode, link_address, printable
 from redargue.text import Citation
 from redargue.verdicts import Verdict
 
@@ -251,12 +250,8 @@ def read_signature(author: str, url: str, published: str) -> Signature:
     return Signature(printable(given["--author"], lines=False), given["--url"], day)
 
 
-class LeftOut(UserWarning):
-    """Claims of which nothing was written, because they were not checked."""
-
-
 def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
-    """One verdict of a claim that was checked.
+    """One verdict; without a rating where the claim was not checked.
 
     The rating is not numeric: label sets have no scale.
     """
@@ -269,9 +264,13 @@ def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
         "claimReviewed": claim,
         "itemReviewed": {"@type": "Claim", "text": claim},
         "author": {"@type": "Organization", "name": signature.author},
-        "reviewRating": {"@type": "Rating", "alternateName": printable(label_of(verdict), lines=False)},
     }
-    if said := meaning_text(verdict):
+    rated = verdict.label and not verdict.why_unchecked
+    if rated:
+        label = printable(label_of(verdict), lines=False)
+        review["reviewRating"] = {"@type": "Rating", "alternateName": label}
+    explained = not verdict.error and (verdict.unchecked or verdict.unsure)
+    if said := meaning_text(verdict) if rated or explained else "No verdict was reached.":
         review["reviewBody"] = said
     sources = (quote.source for quote in verdict.quotes if quote.found and quote.source)
     if cited := {source.url or source.document: source for source in sources}:
@@ -291,16 +290,8 @@ def _work(source: Source) -> dict[str, str]:
 
 
 def claim_reviews(verdicts: Iterable[Verdict], signature: Signature) -> str:
-    """The verdicts as a JSON list; in ASCII, and safe inside a ``script`` element.
-
-    A claim that was not checked has no review; a warning says how many there are.
-    """
-    found = list(verdicts)
-    checked = [verdict for verdict in found if not verdict.why_unchecked]
-    if unchecked := len(found) - len(checked):
-        of = f"{unchecked:,} of {counted(len(found), 'claim')}"
-        warnings.warn(f"{of} not checked, and without a ClaimReview", LeftOut, stacklevel=2)
-    text = json.dumps([claim_review(verdict, signature) for verdict in checked], indent=1)
+    """All verdicts as a JSON list; in ASCII, and safe inside a ``script`` element."""
+    text = json.dumps([claim_review(verdict, signature) for verdict in verdicts], indent=1)
     return text.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&"}) + "\n"
 
 
