@@ -72,7 +72,7 @@ def verify_on_workers(
         raise UsageError(what, where="--ledger", hint="postgresql://host/database")
     if spec.offline:
         require_local(where, what="ledger")
-    with Verifier(spec, parts=connected(spec)) as verifier:
+    with Verifier(spec, parts=connected(spec), origin=output.origin) as verifier:
         about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": out.name}
         job, environment = worker_job(verifier, concurrency or CONCURRENCY)
     own = out / "ledger.db"

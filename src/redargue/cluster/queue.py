@@ -81,7 +81,8 @@ def submit(
 
 def batch_id(claims: Sequence[Claim], about: Mapping[str, Any], owner: str = "") -> str:
     """What identifies a batch: its claims, what their verdicts depend on, and whose it is."""
-    manifest = json.dumps({name: value for name, value in about.items() if name != "run"}, sort_keys=True)
+    facts = {name: value for name, value in about.items() if name not in ("run", "origin")}
+    manifest = json.dumps(facts, sort_keys=True)
     digest = hashlib.sha256(manifest.encode())
     digest.update(owner.encode())
     for claim in claims:
