@@ -50,6 +50,8 @@ RULES: Mapping[str, Mapping[str, Callable[..., object]]] = {
     "misplaced value": {_READER + "misplaced": _NEVER},
     "another value": {_READER + "gives_another_value": _NEVER},
     "of somebody else": {_READER + "is_of_somebody_else": _NEVER},
+    "exchanged phrases": {_READER + "exchanges_phrases": _NEVER},
+    "limits another": {_READER + "limits_another": _NEVER},
     "values in the text's terms": {_READER + "in_terms_of": lambda _, claim: claim},
     "numbers rank": {_READER + "numbers_had": _constant(0.0), _CAREFUL + "numbers_had": _constant(0.0)},
     "other holders": {_CAREFUL + "twin": _NOTHING},

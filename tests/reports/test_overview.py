@@ -10,9 +10,10 @@ from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source, Timing
 from redargue.reports.debate import macro
 from redargue.reports.overview import TITLES, Risk, RiskRow, compared_words, risk_counts, risk_rows, risk_tables
-from redargue.reports.phrases import place_of
+from redargue.reports.phrases import names_file, place_of
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Unsure, Verdict
+from support.growth import grows_with_the_square
 
 LABELS = {Meaning.SUPPORTED: "SUPPORTS", Meaning.REFUTED: "REFUTES", Meaning.NOT_ENOUGH: "NOT ENOUGH INFO"}
 
@@ -236,3 +237,9 @@ def test_a_file_is_named_beside_its_title_and_an_identifier_that_names_none_is_n
     assert row.place == f"{name or 'A title'}, page 3"
     found = html.fromstring(str(macro("parts.html", "source")(quote.source))).text_content()
     assert (f"· {document} ·" in found) is bool(name)
+
+
+def test_a_long_identifier_of_a_document_is_told_from_a_file_in_linear_time() -> None:
+    assert names_file("report.pdf (2)")
+    assert not names_file("https://example.org/report.pdf")
+    assert not grows_with_the_square(names_file, "a.pdf#" * 10_000 + "\nx\n")

@@ -212,9 +212,9 @@ def counts_something_else(claim: Parsed, sentence: Parsed) -> bool:
 
 
 def gives_another_value(claim: Parsed, sentence: Parsed) -> bool:
-    """Whether a sentence gives shares, and not the claim's: "30 % was lost" does not support "more than half".
+    """Whether a sentence has another share than the claim, or a value that only comes near an approximate one.
 
-    So does a value of another kind that is near an approximate one: "3,214" does not support "some 3,412".
+    "30 % was lost" does not support "more than half", nor "3,214" "some 3,412".
     """
     for one in claim.quantities:
         relations = {relation(one, other) for other in sentence.quantities} - {None}

@@ -49,7 +49,14 @@ from redargue.nli.binding import misplaced
 from redargue.nli.consistency import asserted_text, check_consistency, only_framed, only_planned, withdrawn
 from redargue.nli.edits import related
 from redargue.nli.facts import is_of_another, is_row, rival_subject, rows_of_others
-from redargue.nli.roles import denies_opposite, is_of_somebody_else, restated, turned
+from redargue.nli.roles import (
+    denies_opposite,
+    exchanges_phrases,
+    is_of_somebody_else,
+    limits_another,
+    restated,
+    turned,
+)
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
 
@@ -515,8 +522,8 @@ def _as_asserted(claim: str, text: str, judgement: Entailment, relevance: float)
 
 def _says_otherwise(claim: Parsed, text: Parsed) -> bool:
     """Whether a text has the claim's words and does not say what the claim does."""
-    otherwise = (turned, denies_opposite, misplaced, gives_another_value, is_of_somebody_else)
-    return any(says(claim, text) for says in otherwise)
+    about_roles = (turned, denies_opposite, is_of_somebody_else, exchanges_phrases, limits_another)
+    return any(says(claim, text) for says in (*about_roles, misplaced, gives_another_value))
 
 
 def without_support(judgement: Entailment) -> Entailment:

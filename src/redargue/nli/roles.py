@@ -124,12 +124,10 @@ def is_of_somebody_else(claim: Parsed, text: Parsed) -> bool:
     """Whether the text says it of another than the claim does, or only on a condition that the claim leaves out.
 
     "The vice president", "the mayor's brother", "the man who shot the sheriff", the seller for the buyer; "apart from
-    the director"; "either … or", "only if"; "for B against A" beside "for A against B", "only A" beside "only in B".
+    the director"; "either … or", "only if".
     """
     if len(text.text) > _LONGEST or not claim.content:
         return False
-    if _exchanges_phrases(claim, text) or _limits_another(claim, text):
-        return True
     return _leaves_out(claim, text) or _names_another(claim, claim.content[0], text)
 
 
@@ -148,8 +146,9 @@ def _phrase_at(text: Parsed, start: int) -> frozenset[str]:
     return frozenset(stem(word) for word in takewhile(lambda word: word.lower() not in FUNCTION_WORDS, words))
 
 
-def _exchanges_phrases(claim: Parsed, text: Parsed) -> bool:
-    if any(quantity.dimension == "length" for quantity in claim.quantities):
+def exchanges_phrases(claim: Parsed, text: Parsed) -> bool:
+    """Whether two phrases of the claim have each other's prepositions: "for B against A" beside "for A against B"."""
+    if len(text.text) > _LONGEST or any(quantity.dimension == "length" for quantity in claim.quantities):
         return False  # "from Paris to London it is 344 km"
     ours, theirs = _phrases(claim), _phrases(text)
     pairs = combinations(ours.keys() & theirs.keys(), 2)
@@ -159,8 +158,10 @@ def _exchanges_phrases(claim: Parsed, text: Parsed) -> bool:
 _LIMIT = re.compile(r"\bonly (?:(?:in|on|at|by|to|for|from|with|the|an?) )*([a-z]\w+|[A-Z]\w+)", re.IGNORECASE)
 
 
-def _limits_another(claim: Parsed, text: Parsed) -> bool:
+def limits_another(claim: Parsed, text: Parsed) -> bool:
     """Whether "only" is said of one thing in the claim, and of another in the text; before a verb it may be of any."""
+    if len(text.text) > _LONGEST:
+        return False
     ours, theirs = ({match[1].lower() for match in _LIMIT.finditer(each.text)} for each in (claim, text))
     if not ours or not theirs or any(map(_may_be_verb, ours | theirs)):
         return False

@@ -34,7 +34,7 @@ QUOTE_STATUS = {
     QuoteStatus.NOT_FOUND: "not found: does not count",
 }
 _FILE = re.compile(  # "report.pdf (2)", "rows.jsonl:3", "letter.eml#1-fees.csv"; not an address
-    rf"(?!\w+://).+(?:{'|'.join(map(re.escape, file_types()))})(?:\.gz)?(?:[:#].*| \(\d+\))?", re.IGNORECASE
+    rf"(?!\w+://).+(?:{'|'.join(map(re.escape, file_types()))})(?:\.gz)?(?:[:#].*| \(\d+\))?", re.IGNORECASE | re.DOTALL
 )
 
 
