@@ -52,7 +52,7 @@ RULES: Mapping[str, Mapping[str, Callable[..., object]]] = {
     "of somebody else": {_READER + "is_of_somebody_else": _NEVER},
     "exchanged phrases": {_READER + "exchanges_phrases": _NEVER},
     "limits another": {_READER + "limits_another": _NEVER},
-    "values in the text's terms": {_READER + "in_terms_of": lambda _, claim: claim},
+    "values in the text's terms": {_READER + "in_terms_of": lambda _, claim, *__: claim},
     "numbers rank": {_READER + "numbers_had": _constant(0.0), _CAREFUL + "numbers_had": _constant(0.0)},
     "other holders": {_CAREFUL + "twin": _NOTHING},
     "sole holders": {_CAREFUL + "claims_of_others": _constant(())},

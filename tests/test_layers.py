@@ -26,7 +26,6 @@ LAYERS = [  # a module may import those before it and its own group
         "registry",
         "files",
         "sanitize",
-        "notebook",
         "database",
         "concurrency",
         "claims",

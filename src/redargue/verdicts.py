@@ -10,7 +10,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from redargue import notebook, words
 from redargue.caveats import Caveat, Noted, Unchecked, UncheckedReason
 from redargue.claims import Claim, Frozen, Meaning, detail
 from redargue.errors import RedargueError
@@ -199,25 +198,6 @@ class Verdict(Noted):
         sure = "" if self.shown_confidence is None else f" ({self.shown_confidence:.2f})"
         return f"<Verdict {self.plain_label}{sure}: {shortened(self.claim.text)}>"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        sure = "" if self.shown_confidence is None else f" {self.shown_confidence:.2f}"
-        heading = notebook.label(self.plain_label, str(self.meaning)) + notebook.text(sure)
-        sides = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
-        return notebook.html_block(
-            f"{notebook.text(self.claim.text, bold=True)}<br>{heading}",
-            notebook.text(self._missing),
-            *(notebook.listed(title, map(_quotation, self.side(side))) for side, title in sides),
-            notebook.listed("Searches that failed", map(_gap, self.failed_searches)),
-            notebook.listed("Searches without a usable result", map(_gap, self.empty_searches)),
-        )
-
-    @property
-    def _missing(self) -> str:
-        if self.unchecked:
-            return words.unchecked(self.unchecked)
-        return self.error.what if self.error else words.caveats(self.caveats)
-
     @property
     def why_unchecked(self) -> Unchecked | None:
         """Why the claim counts as not checked: ``unchecked``, an error, or no label; None if it was checked."""
@@ -244,18 +224,6 @@ class Verdict(Noted):
         """The quotations for one side that were found; raises ValueError if there is no such side."""
         wanted = Side(side)
         return tuple(quote for quote in self.quotes if quote.side is wanted and quote.found)
-
-
-def _gap(gap: Gap) -> str:
-    return notebook.text(words.gap(gap))
-
-
-def _quotation(quote: Quote) -> str:
-    source = quote.source
-    if source is None:
-        return f"“{notebook.text(quote.text)}”"
-    name = source.title or source.document or source.url or "a passage"
-    return f"“{notebook.text(quote.text)}” — {notebook.html_link(name, source.url)}"
 
 
 def rounded_down(confidence: float) -> float:

@@ -9,7 +9,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from redargue import notebook, words
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.evidence import UnreadFile
@@ -117,27 +116,6 @@ class Report(Frozen):
 
     def __repr__(self) -> str:
         return f"<Report {self.outcome}: {_counts(self)}>"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the outcome, and a row for every claim."""
-        rows = (
-            (
-                str(number),
-                notebook.text(claim.stated),
-                notebook.label(claim.verdict.plain_label, str(claim.verdict.meaning)),
-                notebook.text("; ".join(quote.text for quote in claim.verdict.quotes if quote.found)),
-            )
-            for number, claim in enumerate(self.claims, 1)
-        )
-        unchecked = (f"{notebook.text(words.reason(why))}: {count}" for why, count in self.not_checked.items())
-        return notebook.html_block(
-            f"{notebook.text(self.outcome.replace('_', ' '), bold=True)}: {notebook.text(_counts(self))}",
-            notebook.table(("", "Sentence", "Verdict", "Quoted"), rows) if self.claims else "",
-            notebook.listed("Not checked", unchecked),
-            notebook.listed(
-                "Source files not read", (notebook.text(words.unread_file(each)) for each in self.unread_files)
-            ),
-        )
 
 
 def _counts(report: Report) -> str:

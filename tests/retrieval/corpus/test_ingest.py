@@ -217,6 +217,44 @@ def test_a_note_across_a_table_leaves_its_cells_their_names(tmp_path: Path) -> N
     assert page.text.split("\n\n") == ["Key figures", "Revenue; 2023: 1,204; 2024: 1,377.", "in NOK million"]
 
 
+REGIONS = """<table><thead><tr><th rowspan=2>Region</th><th colspan=2>2023</th></tr><tr><th>Q1</th><th>Q2</th></tr>
+</thead><tr><td rowspan=2>North</td><td>5</td><td>6</td></tr><tr><td>7</td><td>8</td></tr>
+<tr><td>South</td><td colspan=2>n/a</td></tr></table>"""
+CITIES = """<table><tr><td>City</td><td>People</td><td>Area</td></tr>
+<tr><td>Bergen</td><td>291,000</td><td>465 km²</td></tr></table>"""
+PLANS = "<table><tr><td><p><b>Plan</b></p></td><td><strong>Price</strong></td></tr><tr><td>Basic<td>5 euros</table>"
+DAYS = "<table><tr><th>Day<th>Room<tr><td rowspan=0>Monday<td>A<tr><td>B</table>"
+ODD_SPANS = "<table><tr><th>Day<th>Room<tr><td colspan=x>Monday<td rowspan=-3>A</table>"
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            REGIONS,
+            [
+                "Region: North; 2023 Q1: 5; 2023 Q2: 6.",
+                "Region: North; 2023 Q1: 7; 2023 Q2: 8.",
+                "Region: South; 2023 Q1: n/a; 2023 Q2: n/a.",
+            ],
+        ),
+        (CITIES, ["City: Bergen; People: 291,000; Area: 465 km²."]),
+        (PLANS, ["Plan: Basic; Price: 5 euros."]),
+        (DAYS, ["Day: Monday; Room: A.", "Day: Monday; Room: B."]),
+        (ODD_SPANS, ["Day: Monday; Room: A."]),
+        ("<table><tr><td>Country<td>France<tr><td>People<td>68,000,000</table>", ["Country France\nPeople 68,000,000"]),
+        ("<table><tr><td><b>Opened<td><b>1998<tr><td><b>Closed<td><b>2011</table>", ["Opened 1998\nClosed 2011"]),
+    ],
+)
+def test_cells_of_a_page_have_the_names_of_their_columns(tmp_path: Path, table: str, expected: list[str]) -> None:
+    assert one(write(tmp_path / "a.html", table)).text.split("\n\n") == expected
+
+
+def test_spans_of_a_hostile_table_do_not_multiply_its_text(tmp_path: Path) -> None:
+    rows = f"<tr><th colspan=99999>a<th>b<tr><td rowspan=99999 colspan=63>{'y' * 90}<td>z"
+    assert len(one(write(tmp_path / "a.html", f"<table>{rows}{'<tr><td>x' * 2_000}</table>")).text) < 10_000
+
+
 def test_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     document = one(write(tmp_path / "a.pdf", pdf("The tower opened in 1889.", "Towers")))
     assert (document.text, document.title) == ("The tower opened in 1889.", "Towers")

@@ -127,9 +127,47 @@ def test_rows_of_a_table_with_a_merged_cell_have_the_names_of_their_columns(tmp_
     )
     text = "Results\n\nItem: Revenue; 2024: €80m; 2025: €99m.\n\nin euros\n\n2024: 1; 2025: 2."
     assert one(tmp_path / "a.docx", docx(f"<w:tbl>{word}</w:tbl>")).text == text
-    empty = "<table:table-cell><text:p></text:p></table:table-cell>"
-    merged = "".join(odt_row(*row) for row in rows).replace(empty, empty.replace("table-cell", "covered-table-cell"))
-    assert one(tmp_path / "a.odt", odt(f"<table:table>{merged}</table:table>")).text == text
+    covered = "<table:covered-table-cell/>"
+    cell = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>".format
+    spanned = [
+        cell(' table:number-columns-spanned="3"', "Results") + 2 * covered,
+        *("".join(cell("", words) for words in row) for row in rows[1:3]),
+        cell(' table:number-columns-spanned="3"', "in euros") + 2 * covered,
+        "".join(cell("", words) for words in rows[4]),
+    ]
+    body = "".join(f"<table:table-row>{row}</table:table-row>" for row in spanned)
+    assert one(tmp_path / "a.odt", odt(f"<table:table>{body}</table:table>")).text == text
+
+
+def test_a_cell_that_spans_rows_and_columns_is_in_all_of_them(tmp_path: Path) -> None:
+    text = (
+        "Region: North; 2025 Cost: 5; 2025 Length: 6.\n\nRegion: North; 2025 Cost: 7; 2025 Length: 8.\n\n"
+        "Region: South; 2025 Cost: n/a; 2025 Length: n/a."
+    )
+    merge, across = "<w:vMerge{}/>".format, '<w:gridSpan w:val="2"/>'
+    first, more = merge(' w:val="restart"'), merge("")
+    word = [
+        [(first, "Region"), (across, "2025")],
+        [(more, ""), ("", "Cost"), ("", "Length")],
+        [(first, "North"), ("", "5"), ("", "6")],
+        [(more, ""), ("", "7"), ("", "8")],
+        [("", "South"), (across, "n/a")],
+    ]
+    cell = "<w:tc><w:tcPr>{}</w:tcPr><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>".format
+    body = "".join(f"<w:tr>{''.join(cell(*each) for each in row)}</w:tr>" for row in word)
+    assert one(tmp_path / "a.docx", docx(f"<w:tbl>{body}</w:tbl>")).text == text
+    covered = "<table:covered-table-cell/>"
+    down, wide = (f' table:number-{name}-spanned="2"' for name in ("rows", "columns"))
+    other = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>".format
+    table = [
+        other(down, "Region") + other(wide, "2025") + covered,
+        covered + other("", "Cost") + other("", "Length"),
+        other(down, "North") + other("", "5") + other("", "6"),
+        covered + other("", "7") + other("", "8"),
+        other("", "South") + other(wide, "n/a") + covered,
+    ]
+    rows = "".join(f"<table:table-row>{row}</table:table-row>" for row in table)
+    assert one(tmp_path / "a.odt", odt(f"<table:table>{rows}</table:table>")).text == text
 
 
 def test_a_second_head_within_a_table_names_the_cells_below_it(tmp_path: Path) -> None:

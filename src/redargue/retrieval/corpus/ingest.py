@@ -41,7 +41,7 @@ from pydantic import ValidationError
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError, problem_of
 from redargue.evidence import UnreadFile
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.markup import named_cells, read_html, read_markdown, read_pdf, sheet_rows
+from redargue.retrieval.corpus.markup import read_html, read_markdown, read_pdf
 from redargue.retrieval.corpus.office import (
     Letter,
     read_docx,
@@ -51,6 +51,7 @@ from redargue.retrieval.corpus.office import (
     read_xlsx,
     refuse_mislabelled,
 )
+from redargue.retrieval.corpus.tables import named_cells, sheet_rows
 from redargue.sanitize import NotText, RepeatedKey, encoding_of, page_text, saved_as, unique_keys, warn_of
 
 # The mark of a corpus to which documents are being added: its searches would miss some.

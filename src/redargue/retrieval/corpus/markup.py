@@ -18,6 +18,17 @@ from redargue.nli.markup import EMBEDDED_IMAGE, is_heading, superscript
 from redargue.quotes import STRUCK
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.pdf_lines import joined_words, with_whole_sentences, without_running_lines
+from redargue.retrieval.corpus.tables import (
+    TableCell,
+    cell_type,
+    cells_spanned,
+    is_table,
+    joined_heads,
+    named_cells,
+    named_rows,
+    names_figures,
+    rows_of_cells,
+)
 from redargue.sanitize import LIGATURES
 
 if TYPE_CHECKING:
@@ -94,106 +105,18 @@ def _with_named_cells(lines: list[str]) -> Iterator[str]:
         if fenced or "|" not in line:
             head = []
         elif not head and "|" in following and _RULE.fullmatch(following):
-            head = cells_of(line)
+            head = _cells_of(line)
             continue
         elif head and _RULE.fullmatch(line):
             continue
-        elif head and (row := named_cells(head, cells_of(line))):
+        elif head and (row := named_cells(head, _cells_of(line))):
             yield row
             continue
         yield line
 
 
-def cells_of(line: str) -> list[str]:
+def _cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in _CELLS.split(line.strip().removeprefix("|").removesuffix("|"))]
-
-
-def named_cells(head: Sequence[str], row: Sequence[str]) -> str:
-    """A table's row as a sentence; cells beyond the head have no name, and empty ones are left out."""
-    names = [*head, *[""] * (len(row) - len(head))]
-    named = (f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=False) if cell)
-    joined = "; ".join(named)
-    return f"{joined.removesuffix('.')}." if joined else ""
-
-
-def sheet_rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The rows of a sheet as sentences; tables side by side, with an empty column between them, follow each other."""
-    if not any(any(row) and any(after) for row, after in pairwise(rows)):  # a blank row below each ends no table
-        rows = [row for row in rows if any(row)]
-    filled = sorted({at for row in rows for at, cell in enumerate(row) if cell})
-    edges = [at for at, (left, right) in enumerate(pairwise(filled), 1) if right - left > 1]
-    parts = [filled[begin:end] for begin, end in pairwise([0, *edges, len(filled)])]
-    if min(map(len, parts)) < 2:  # the empty column only sets a column apart
-        parts = [filled]
-    for part in filter(None, parts):
-        yield from named_rows([row[part[0] : part[-1] + 1] for row in rows])
-
-
-def named_rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The rows of tables as sentences, each cell with the name of its column.
-
-    The first row of several cells is the head. Below a blank row or a caption, another table may begin: it has its own
-    head or, where it is not certain which row that is, no names, since those of the table above may be wrong.
-    """
-    head: Sequence[str] | None = None
-    last: Sequence[str] = ()  # the row above, of those below the head
-    blank = line = False  # whether one is above the row
-    for row, after in pairwise([*rows, ()]):
-        cells = [cell for cell in row if cell]
-        if not cells:
-            blank = True
-        elif len(cells) == 1 and _is_line(row, head, last=not any(after)):
-            yield cells[0]
-            line = True
-        elif head is None or ((blank or line) and _is_head(row, after, head)):
-            yield from _without_rows(head, last)
-            head, last = row, ()
-            blank = line = False
-        else:
-            if blank and last and (line or not _goes_on(row, last, single=not any(after))):
-                head = ()
-            yield named_cells(head, row)
-            last = row
-            blank = line = False
-    yield from _without_rows(head, last)
-
-
-def _without_rows(head: Sequence[str] | None, last: Sequence[str]) -> Iterator[str]:
-    if head and not last:
-        yield "; ".join(filter(None, head))
-
-
-def _is_line(row: Sequence[str], head: Sequence[str] | None, *, last: bool) -> bool:
-    """Whether the only cell of a row is a caption or a note; at the end of two columns, one may just be empty."""
-    text = "".join(row)
-    if len(row) == 1 or ": " in text or text.endswith((".", ":", "!", "?")):
-        return True
-    return bool(row[0]) and (not last or head is None or sum(map(bool, head)) > 2)
-
-
-def _is_head(row: Sequence[str], after: Sequence[str], head: Sequence[str]) -> bool:
-    """Whether a row names the columns of those below it: it begins as the last head did, or has words above figures."""
-    if max(map(len, row)) > LONGEST_HEAD or not any(after):
-        return False
-    if head and row[0] and row[0] == head[0]:
-        return True
-    above_figures = any(name and cell and _type_of(cell) != "words" for name, cell in zip(row, after, strict=False))
-    return above_figures and all(_type_of(name) == "words" for name in row if name)
-
-
-def _goes_on(row: Sequence[str], last: Sequence[str], *, single: bool) -> bool:
-    """Whether a row below a blank one belongs to the table above: it has figures and years in the same columns."""
-    types = [{_type_of(cell), _type_of(above)} for cell, above in zip(row, last, strict=False) if cell and above]
-    return all(len(both) == 1 for both in types) and (single or any(both != {"words"} for both in types))
-
-
-def _type_of(cell: str) -> str:
-    if _YEAR.fullmatch(cell):
-        return "year"
-    return "figure" if _FIGURE.fullmatch(cell) else "words"
-
-
-_FIGURE = re.compile(r"[\W_]*+\d[\d\W]*+\w{0,3}")  # "31,200", "£18.4m", "25 km"
 
 
 MOST_PAGES, LONGEST_PDF = 10_000, 30 * 10**6  # pages and characters of a PDF file
@@ -275,46 +198,61 @@ def mark_superscripts(tree: etree._Element) -> None:
     etree.strip_tags(tree, "raised", "sub", "wbr")  # text extraction puts a space before an element
 
 
-LONGEST_HEAD = 60  # characters of the name of a column
-
-
 def name_cells(tree: etree._Element) -> None:
     """Writes the rows of a page's tables as paragraphs of named cells, in place; tables without a head stay."""
     for table in list(tree.iter("table")):
-        rows = [(row, list(row.iter("td", "th"))) for row in table.iter("tr")]
-        named = [(row, cells) for row, cells in rows if len(cells) > 1]  # a row of one cell is a heading or a note
-        if table.getparent() is None or not named or next(table.iterdescendants("table"), None) is not None:
+        if table.getparent() is None or next(table.iterdescendants("table"), None) is not None:
             continue
-        if any(cell.get(span, "1") != "1" for _, cells in named for cell in cells for span in ("colspan", "rowspan")):
-            continue
-        texts = [list(map(_words_of, cells)) for _, cells in named]
-        headed = _is_of_heads(*named[0]) or named[0][0].getparent().tag == "thead"
-        if not headed or not is_table(texts):
+        rows = _rows(table)
+        named = [texts for _, texts in rows if len(texts) > 1]  # a row of one cell is a heading or a note
+        if not is_table(named) or not (any(is_head for is_head, _ in rows) or names_figures(named)):
             continue
         written = etree.Element("div")
         for caption in table.iterchildren("caption"):
             etree.SubElement(written, "p").text = _words_of(caption)
-        heads = [at for at, (row, cells) in enumerate(rows) if row is named[0][0] or _is_of_heads(row, cells)]
+        heads = [at for at, (is_head, _) in enumerate(rows) if is_head]
         for begin, end in pairwise([0, *heads, len(rows)]):
-            for text in named_rows([list(map(_words_of, cells)) for _, cells in rows[begin:end]]):
+            for text in named_rows([texts for _, texts in rows[begin:end]]):
                 etree.SubElement(written, "p").text = text
         written.tail = table.tail
         table.getparent().replace(table, written)
 
 
-def _is_of_heads(row: etree._Element, cells: Sequence[etree._Element]) -> bool:
-    return len(cells) > 1 and next(row.iter("td"), None) is None
+def _rows(table: etree._Element) -> list[tuple[bool, list[str]]]:
+    """The words of the rows of a table, and whether each is a head."""
+    rows = [(row, list(row.iter("td", "th"))) for row in table.iter("tr")]
+    first = next((row for row, cells in rows if len(cells) > 1), None)
+    heads = (
+        len(cells) > 1 and (_is_of_heads(cells) or (row is first and _is_styled_as_head(row, cells)))
+        for row, cells in rows
+    )
+    texts = rows_of_cells([[_cell(cell) for cell in cells] for _, cells in rows])
+    return joined_heads(zip(heads, texts, strict=True))
+
+
+def _cell(element: etree._Element) -> TableCell:
+    columns, rows = (element.get(name, "") for name in ("colspan", "rowspan"))
+    return TableCell(
+        _words_of(element), cells_spanned(columns), ALL_ROWS if rows.strip() == "0" else cells_spanned(rows)
+    )
+
+
+ALL_ROWS = 65_534  # the largest rowspan of HTML, which 0 stands for
+
+
+def _is_of_heads(cells: Sequence[etree._Element]) -> bool:
+    return all(cell.tag == "th" for cell in cells)
+
+
+def _is_styled_as_head(row: etree._Element, cells: Sequence[etree._Element]) -> bool:
+    if row.getparent().tag == "thead":
+        return True
+    bold = "normalize-space(.) = normalize-space(.//*[self::b or self::strong])"
+    return all(cell.xpath(bold) and cell_type(_words_of(cell)) == "words" for cell in cells)
 
 
 def _words_of(element: etree._Element) -> str:
     return " ".join(element.text_content().split())
-
-
-def is_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row may name the columns of the others."""
-    if len(rows) < 2 or len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
-        return False
-    return max(map(len, rows[0])) <= LONGEST_HEAD and sum(map(bool, rows[0])) > len(rows[0]) / 2
 
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"`\[\]{}|\\^]+", re.IGNORECASE)

@@ -20,7 +20,17 @@ from lxml import etree  # type: ignore[import-untyped]
 from redargue.errors import UnreadableFile
 from redargue.nli.markup import superscript
 from redargue.registry import install
-from redargue.retrieval.corpus.markup import is_table, named_rows, parsing, read_html, sheet_rows, storable
+from redargue.retrieval.corpus.markup import parsing, read_html, storable
+from redargue.retrieval.corpus.tables import (
+    TableCell,
+    cell_type,
+    cells_spanned,
+    is_table,
+    joined_heads,
+    named_rows,
+    rows_of_cells,
+    sheet_rows,
+)
 from redargue.sanitize import NotText, encoding_of, page_text
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
@@ -94,12 +104,30 @@ def _shown_paragraphs(part: etree._Element) -> list[str]:
     for element in [*part.iter(*_COPIES), *separators, *filter(_is_unseen, part.iter(f"{_WORD}r"))]:
         element.getparent().remove(element)
     for table in _innermost(part, f"{_WORD}tbl"):
-        rows = [
-            [" ".join(filter(None, map(str.strip, _word_paragraphs(cell)))) for cell in row.iter(f"{_WORD}tc")]
-            for row in table.iter(f"{_WORD}tr")  # also within content controls and insertions
-        ]
-        _write_rows(table, rows, f"{_WORD}p", f"{_WORD}t")
+        _write_rows(table, _word_rows(table), f"{_WORD}p", f"{_WORD}t")
     return _word_paragraphs(part)
+
+
+def _word_rows(table: etree._Element) -> list[list[TableCell]]:
+    rows: list[list[TableCell]] = []
+    continued: dict[int, tuple[list[TableCell], int]] = {}  # by column, the row of the cell and its place there
+    for row in table.iter(f"{_WORD}tr"):  # also within content controls and insertions
+        cells: list[TableCell] = []
+        column = 0
+        for cell in row.iter(f"{_WORD}tc"):
+            merge, span = (cell.find(f"{_WORD}tcPr/{_WORD}{name}") for name in ("vMerge", "gridSpan"))
+            width = cells_spanned("" if span is None else span.get(f"{_WORD}val", ""))
+            if merge is not None and merge.get(f"{_WORD}val") != "restart" and column in continued:
+                above, place = continued[column]
+                above[place] = above[place]._replace(rows=above[place].rows + 1)
+            else:
+                continued.pop(column, None)
+                if merge is not None:
+                    continued[column] = cells, len(cells)
+                cells.append(TableCell(" ".join(filter(None, map(str.strip, _word_paragraphs(cell)))), width))
+            column += width
+        rows.append(cells)
+    return rows
 
 
 def _is_unseen(run: etree._Element) -> bool:
@@ -113,23 +141,34 @@ def _innermost(part: etree._Element, name: str) -> list[etree._Element]:
     return [table for table in part.iter(name) if next(table.iterdescendants(name), None) is None]
 
 
-def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: str) -> None:
+def _write_rows(table: etree._Element, cells: list[list[TableCell]], block: str, run: str) -> None:
     """Puts the rows of a table with a head in its place, as paragraphs of named cells.
 
-    Rows above the head and those of merged cells, which have fewer, have no names.
+    Rows above the head and those with fewer cells have no names.
     """
+    rows = rows_of_cells(cells)
     widths = Counter(len(row) for row in rows if len(row) > 1)
     parent, width = table.getparent(), max(widths, key=widths.__getitem__, default=0)
     head = next((at for at, row in enumerate(rows) if len(row) == width and 2 * sum(map(bool, row)) > width), len(rows))
     if parent is None or not is_table([row for row in rows[head:] if len(row) == width]):
         return
+    below = head + _height(cells[head], rows[head + 1 :])
+    whole = [row if len(row) == width else ["; ".join(filter(None, row))] for row in rows]
+    named = [row for _, row in joined_heads((head <= at < below, row) for at, row in enumerate(whole))]
     at = parent.index(table)
     parent.remove(table)
-    whole = [row if len(row) == width else ["; ".join(filter(None, row))] for row in rows]
-    for text in reversed([*chain(*whole[:head]), *named_rows(whole[head:])]):
+    for text in reversed([*chain(*named[:head]), *named_rows(named[head:])]):
         paragraph = etree.Element(block)
         etree.SubElement(paragraph, run).text = text
         parent.insert(at, paragraph)
+
+
+def _height(head: list[TableCell], below: list[list[str]]) -> int:
+    """How many rows a head has: those that its highest cell spans, or a second one below a cell that spans columns."""
+    height = max(cell.rows for cell in head)
+    if height == 1 and any(cell.columns > 1 for cell in head) and all(cell_type(name) != "figure" for name in below[0]):
+        height = 2
+    return height if height <= len(below) else 1
 
 
 def _word_paragraphs(body: etree._Element) -> list[str]:
@@ -170,7 +209,6 @@ _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
-_CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _NOT_SHOWN = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
 
 
@@ -193,7 +231,7 @@ def read_odt(file: BytesIO) -> dict[str, str]:
             span.text = superscript(span.text or "")
     for table in _innermost(content, f"{_TABLE}table"):
         rows = [
-            [" ".join(_odt_paragraphs(cell)) for cell in row.iterchildren(*_CELLS)]
+            [_odt_cell(cell) for cell in row.iterchildren(f"{_TABLE}table-cell")]
             for row in table.iter(f"{_TABLE}table-row")
         ]
         _write_rows(table, rows, f"{_TEXT}p", f"{_TEXT}span")
@@ -210,6 +248,11 @@ _SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}s": " ", f"{_TEXT}line-break": "\n"}
 
 def _odt_paragraphs(content: etree._Element) -> list[str]:
     return list(filter(None, (_odt_text(block).strip() for block in content.iter(*_BLOCKS))))
+
+
+def _odt_cell(element: etree._Element) -> TableCell:
+    columns, rows = (cells_spanned(element.get(f"{_TABLE}number-{name}-spanned", "")) for name in ("columns", "rows"))
+    return TableCell(" ".join(_odt_paragraphs(element)), columns, rows)
 
 
 def _odt_text(element: etree._Element) -> str:
