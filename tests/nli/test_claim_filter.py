@@ -55,6 +55,8 @@ LINES = Path(__file__).with_name("claim_lines.txt")
         ("The array a[1000] has (see below) 3 rows.", "The array a[1000] has (see below) 3 rows."),
         ("According to the ministry, crime increased.", "According to the ministry, crime increased."),
         ("The document states its author on page two.", "The document states its author on page two."),
+        ("> > The bridge was opened in 1889.", "The bridge was opened in 1889."),
+        ("> 50 % of the voters voted by post.", "> 50 % of the voters voted by post."),
     ],
 )
 def test_a_statement_loses_what_merely_leads_in(sentence: str, claim: str) -> None:

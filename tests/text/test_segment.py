@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from redargue.text.segment import MAX_LENGTH, Text, readable_context, sentences_of
+from redargue.text.segment import MAX_LENGTH, Text, has_several_sentences, readable_context, sentences_of
 
 PROSE = st.lists(
     st.sampled_from(
@@ -80,6 +80,22 @@ def test_a_sentence_ends_behind_a_link_and_not_within_one(sentences: tuple[str, 
 )
 def test_a_sentence_begins_with_a_number_or_after_that_of_a_footnote(sentences: tuple[str, ...]) -> None:
     assert tuple(each.text for each in sentences_of(" ".join(sentences))) == sentences
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ("東京は日本の首都です。", "富士山は3776メートルです。", "そうですか？"),
+        ("彼は「行きます。」と言った。", "雨が降った。"),
+        ("दिल्ली भारत की राजधानी है।", "मुंबई बड़ा शहर है।"),
+        ("هل هو كذلك؟", "نعم هو كذلك."),
+    ],
+)
+def test_the_full_stops_of_other_scripts_end_sentences(sentences: tuple[str, ...]) -> None:
+    for between in ("", " "):
+        text = between.join(sentences)
+        assert tuple(each.text for each in sentences_of(text)) == sentences
+        assert has_several_sentences(text)
 
 
 @pytest.mark.parametrize("mark", ["", "[1]", "【1†source】"])

@@ -24,7 +24,7 @@ from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
 from redargue.tasks.extract import SentenceMarks as Marks
 from redargue.text import Outcome
-from redargue.text.segment import KINDS
+from redargue.text.segment import KINDS, Kind
 from redargue.text.verification import ground, verify_text
 from support.debates import CLOCK, ShelfTool, answer
 from support.growth import grows_with_the_square
@@ -104,6 +104,25 @@ async def test_a_text_that_states_nothing_is_not_checkable() -> None:
 async def test_a_sentence_that_the_model_leaves_out_keeps_a_text_from_being_factual() -> None:
     report = await verify_text(TEXT, **options(scripted({"It was 1889.": "SUPPORTS"}, claimed((1, "It was 1889.")))))
     assert (report.outcome, report.not_checked) == ("undecided", {"left_out": 1, "not_a_claim": 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "question", "outcome"),
+    [
+        ("text", "1899", "When was it opened?", "unchecked"),
+        ("text", "Smith and sons.", "Who built it?", "unchecked"),
+        ("dialogue", "Yes.", "Was it opened in 1889?", "unchecked"),
+        ("text", "I am not sure.", "When was it opened?", "not_checkable"),
+        ("text", "1899", "I asked when it was opened.", "not_checkable"),
+    ],
+)
+async def test_a_short_answer_to_a_question_may_state_something(
+    kind: Kind, answer: str, question: str, outcome: str
+) -> None:
+    found = await ground(
+        answer, contexts=["It was opened in 1889."], kind=kind, context=question, method="single-reader"
+    )
+    assert found.outcome == outcome
 
 
 async def test_opinions_of_a_dialogue_go_before_its_claims_are_asked_for() -> None:

@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from redargue.nli.grammar import has_finite_verb
 
+_NOT_MORE = r"(?![ \t]*+[$€£¥]?\d)"  # "> 50 %" is more than that, not a quotation
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*$", re.MULTILINE)
 _UNDERLINE = re.compile(r"^[ \t]*(?:=+|-{2,}|[*_]{3,})[ \t]*$", re.MULTILINE)
-_QUOTE = re.compile(r"^(?:[ \t]*>)+[ \t]?", re.MULTILINE)
+_QUOTE = re.compile(rf"^(?:[ \t]*>)+{_NOT_MORE}[ \t]?", re.MULTILINE)
 _CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?")
 _HEADING = re.compile(r"\A\s*#{1,6}(?=[\s\w])\s*")
 _HEADING_END = re.compile(r"(?<!\s)\s+#+\s*\Z")

@@ -25,6 +25,7 @@ from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentenc
 EXTRACTOR = "extractor"
 _CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
 NOTHING_STATED = Unchecked(reason=UncheckedReason.NOT_A_CLAIM)
+_OPINION = Unchecked(reason=UncheckedReason.SUBJECTIVE)
 PASSED_OVER = (UncheckedReason.LEFT_OUT, UncheckedReason.FRAGMENT)
 _BEFORE = 2  # preceding sentences that are read with a claim's own
 
@@ -98,7 +99,7 @@ async def extract(
     if text.kind == "dialogue":
         read = [sentence for sentence in sentences if sentence not in why]
         opinions = await _subjective(read, text, run, profile)
-        why |= dict.fromkeys(opinions, Unchecked(reason=UncheckedReason.SUBJECTIVE))
+        why |= dict.fromkeys(opinions, _OPINION)
     objective = [sentence for sentence in sentences if sentence not in why]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
     found = await gather_or_cancel(_claims(objective, block, text.context, run, profile) for block in blocks)
@@ -109,7 +110,9 @@ async def extract(
     if known is None:
         why |= await _passed_over(silent, profile)
         asked = dict(zip(sentences, [text.context, *_texts(sentences)], strict=False))
-        replies = [each for each in silent if each not in why and _replies(each, asked[each])]
+        replies = [each for each in silent if why.get(each, _OPINION) == _OPINION and _replies(each, asked[each])]
+        if _asks(text.context) and not claims and not any(each.may_state for each in why.values()):
+            replies += [each for each in silent if each not in why and may_answer(each.text, text.context)]
         why |= dict.fromkeys(replies if profile == "hardened" else (), Unchecked(reason=UncheckedReason.FRAGMENT))
     else:
         stating = {(each.start, each.end): each.why for each in known.unchecked if each.why.reason in PASSED_OVER}
@@ -145,7 +148,28 @@ _YES_OR_NO = re.compile(
 
 def _replies(sentence: Sentence, asked: str) -> bool:
     """Whether a sentence only says yes or no to the question before it, which says what it states."""
-    return asked.rstrip(" \"'”’)*_").endswith("?") and _YES_OR_NO.fullmatch(sentence.text) is not None
+    return _asks(asked) and _YES_OR_NO.fullmatch(sentence.text) is not None
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip(" \"'”’)*_").endswith("?")
+
+
+_GIVES_NO_ANSWER = re.compile(  # says so, or asks back
+    r"\?\W{0,9}\Z|\bI(?:['’]m| am| was) (?:sorry|unable|afraid|not (?:able|sure|aware))\b"
+    r"|\bI (?:can(?:not|['’]t| not| only)|(?:could|do|did)(?:n['’]t| not)(?! (?:think|believe)\b))"
+    r"|\A\W*please\b",
+    re.IGNORECASE,
+)
+_ONLY_YES_OR_NO = re.compile(r"\W*(?:yes|no)\W*", re.IGNORECASE)
+_ASKS_FOR_MORE = re.compile(r"\W*(?:when|where|who|why)\b[^,;.!?]*\?", re.IGNORECASE)  # than yes or no
+
+
+def may_answer(sentence: str, question: str) -> bool:
+    """Whether a sentence without a claim may state something together with the question: "Yes.", "1998"."""
+    if _ONLY_YES_OR_NO.fullmatch(sentence) and _ASKS_FOR_MORE.fullmatch(question):
+        return False
+    return not _GIVES_NO_ANSWER.search(sentence)
 
 
 async def _passed_over(sentences: Sequence[Sentence], profile: Profile) -> dict[Sentence, Unchecked]:

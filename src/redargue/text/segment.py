@@ -190,7 +190,7 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
         raise UsageError(f"this text cannot be checked: {problem_of(error)}") from error
 
 
-_MAY_END_A_SENTENCE = re.compile(r"[.!?…。！？][^\w\s]*(?=\s|\w)|\n")
+_MAY_END_A_SENTENCE = re.compile(r"[.!?…。！？।॥۔؟][^\w\s]*(?=\s|\w)|\n")
 _ABBREVIATION = re.compile(r"(?:^\w+|\b\w)\.$")  # "Prof." alone, or an initial
 
 

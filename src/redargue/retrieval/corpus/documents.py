@@ -139,6 +139,7 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
     starts = {each for each in starts if text[each - 1 : each + 1] != "](" and not _is_after_ordinal(text, each)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
+    starts.update(match.end() for match in _OTHER_STOP.finditer(text) if match.end() < len(text))
     for match in chain(_AFTER_MARK.finditer(text), _BEFORE_NUMBER.finditer(text)):
         if (match["word"] or "").lower() not in _ABBREVIATIONS:
             starts.add(match.end())
@@ -181,6 +182,7 @@ _AFTER_MARK = re.compile(
 _BEFORE_NUMBER = re.compile(
     r"(?:\b(?P<word>[^\W\d_]{3,})|\b(?:1\d|20)\d\d|[%)\]])[.!?][\"”’)]*\s+(?=\d[\d,]{2,}(?:\.\d+)?\s+[a-z])"
 )
+_OTHER_STOP = re.compile(r"[。！？।॥۔؟]++(?![」』”’）)])\s*+")  # of Chinese, Japanese, Hindi, Urdu and Arabic
 _ABBREVIATIONS = frozenset(
     "vol nos fig figs art arts sec chap par para approx max min est tel ext pop incl excl avg col cat reg rev inc ltd"
     " corp bldg apt ave ibid univ jan feb mar apr jun jul aug sep sept oct nov dec bzw inkl exkl zzgl evtl mind env"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ from redargue.service.entries import note
 from redargue.service.proxy.checker import Checked
 from redargue.service.proxy.settings import Plan, UnreadContexts
 from redargue.text import CheckedClaim, Outcome, outcome
+from redargue.text.extract import may_answer
 from redargue.verdicts import Usage, Verdict, total_usage
 
 _LISTED = 50  # sentences in a header
@@ -165,7 +165,7 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     if problem:
         reasons[problem] += max(1, len(checked.sentences) - len(claims))
     elif plan.question and not (claims or reasons):
-        reasons.update("fragment" for each in checked.sentences if _may_answer(each.text, plan.question))
+        reasons.update("fragment" for each in checked.sentences if may_answer(each.text, plan.question))
     verdicts = [claim.verdict for claim in checked.claims]
     return CheckBlock(
         check=check,
@@ -178,23 +178,6 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
         usage=total_usage([verdict.usage for verdict in verdicts]),
         ms=round(checked.ms, 1),
     )
-
-
-_GIVES_NO_ANSWER = re.compile(  # says so, or asks back
-    r"\?\W{0,9}\Z|\bI(?:['’]m| am| was) (?:sorry|unable|afraid|not (?:able|sure|aware))\b"
-    r"|\bI (?:can(?:not|['’]t| not| only)|(?:could|do|did)(?:n['’]t| not)(?! (?:think|believe)\b))"
-    r"|\A\W*please\b",
-    re.IGNORECASE,
-)
-_YES_OR_NO = re.compile(r"\W*(?:yes|no)\W*", re.IGNORECASE)
-_ASKS_FOR_MORE = re.compile(r"\W*(?:when|where|who|why)\b[^,;.!?]*\?", re.IGNORECASE)  # than yes or no
-
-
-def _may_answer(sentence: str, question: str) -> bool:
-    """Whether a sentence without a claim may state something together with the question: "Yes.", "1998"."""
-    if _YES_OR_NO.fullmatch(sentence) and _ASKS_FOR_MORE.fullmatch(question):
-        return False
-    return not _GIVES_NO_ANSWER.search(sentence)
 
 
 def block_without_check(plan: Plan, check: str, reason: BlockReason = "no_text") -> CheckBlock:
