@@ -360,8 +360,8 @@ def test_support_counts_only_where_the_claim_of_another_holder_has_none() -> Non
 
 @pytest.mark.parametrize(("of_other", "counts"), [(0.6, True), (0.89, False), (0.97, False)])
 def test_a_name_that_a_text_only_mentions_does_not_take_support_from_a_claim(of_other: float, counts: bool) -> None:
-    bridge = Passage(text="The Tarn Bridge in Norway was opened in May 1998.", document="bridge")
-    claim, other = "The Tarn Bridge was opened in May 1998.", "The Norway was opened in May 1998."
+    bridge = Passage(text="The Tarn Bridge, which Ida Berg drew, was opened in May 1998.", document="bridge")
+    claim, other = "The Tarn Bridge was opened in May 1998.", "The Ida Berg was opened in May 1998."
     model = Rating({claim: 0.9, other: of_other})
     assert (read(claim, [bridge], model).strongest(Meaning.SUPPORTED) > 0.8) is counts
 

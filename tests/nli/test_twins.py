@@ -35,12 +35,18 @@ from redargue.nli.holders import BY_ORDER, Twin, twin
             "The pool closes at eight on Mondays.",
             True,
         ),
+        (
+            "Ida Berg came on Monday and Jon Falk left on Friday.",
+            "Ida Berg left on Friday.",
+            "Jon Falk left on Friday.",
+            False,
+        ),
         ("Mira sent Tove a map and Tove sent Mira a rope.", "Mira sent Tove a rope.", "Tove sent Mira a rope.", False),
         (
-            "The Tarn Bridge in Norway was opened in May 1998.",
-            "The Tarn Bridge was opened in May 1998.",
-            "The Norway was opened in May 1998.",
-            False,
+            "The tenant (Ida Berg) pays for heating; the landlord (the Estate of J. M. Falk) insures the house.",
+            "Heating is paid by the Estate of J. M. Falk.",
+            "Heating is paid by the Ida Berg.",
+            True,
         ),
     ],
 )
@@ -60,6 +66,18 @@ def test_the_nearer_holder_takes_the_place_of_the_claims_own(text: str, claim: s
             "Story of My Life was recorded by a band.",
         ),
         ("The red boat leaves at dawn.", ""),
+        ("Ida Berg was born on 7 May 1867 in Tarn and died on 4 July 1934 in Hull.", "Ida Berg died on 4 July 1934."),
+        ("The Tarn Bridge in Norway was opened in May 1998.", "The Tarn Bridge was opened in May 1998."),
+        ("It sold well in Austria, Czechia, New Zealand and Peru.", "It sold well in Peru."),
+        ("Ida Berg is an English painter, who was born in 1950.", "Ida Berg was born in 1950."),
+        ("The Great Fire of Tarn destroyed most of the town in 1751.", "Most of Tarn burned down in 1751."),
+        (
+            "The film Mutiny on the Tarn is based on the novel Mutiny on the Tarn.",
+            "Mutiny on the Tarn is based on a novel.",
+        ),
+        ("The musical was shown as The Book of Falk, and won the Tarn Prize.", "The Book of Falk won a prize."),
+        ("Musically, Tarn consists of a bridge and a sampled voice.", "Tarn consists of a sampled voice."),
+        ("The song was written in Dr. Falk's house by Ida Berg.", "Dr. Falk's house is where the song was written."),
     ],
 )
 def test_where_nothing_could_be_crossed_there_is_no_twin(text: str, claim: str) -> None:

@@ -9,7 +9,7 @@ says it of another.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple
@@ -137,7 +137,7 @@ def alike(one: WordToken, other: WordToken) -> bool:
 
 _ONE_OF_TWO = r"\bthe (?:former|latter)\b(?!\s+(?:[A-Z]|\w+ of\b))"  # not "the former president of"
 BY_ORDER = re.compile(rf"(?i:\brespectively\b|\bin that order\b)|{_ONE_OF_TWO}|{_ONE_OF_TWO.replace('the', 'The', 1)}")
-_LISTED = re.compile(r"[\s,;/&]*(?:\b(?:and|or|as well as|the|an?|both)\b[\s,;/&]*)*")
+_LISTED = re.compile(r"[\s,;/&]*(?:\b(?:and|or|as well as|the|an?|both|[A-Z][\w’'-]*)\b[\s,;/&]*)*")
 _HEAD = re.compile(r"ones?", re.IGNORECASE)
 
 
@@ -175,7 +175,9 @@ def twin(claim: Parsed, text: Parsed) -> Twin | None:
         if held.sort == "name" and _IN_TITLE.search(claim.text[: held.start]):  # "Story of My Life"
             continue
         own = [each for each in (*given, *_modifiers(text)) if each.keys == held.keys and each.sort == held.sort]
-        rivals = [each for each in _rivals(held, claim, text) if not keys & set(each.keys)]
+        rivals = [
+            each for each in _rivals(held, claim, text) if not (keys & set(each.keys) or _is_part(each, text, keys))
+        ]
         said = [token for token in tokens_of(text) if token.key in keys and token.key not in held.keys]
         for mine in own:
             for rival in rivals:
@@ -201,7 +203,10 @@ def _exchanged(claim: Parsed, text: Parsed) -> str | None:
 
 
 def _holders(text: Parsed, other: Parsed) -> list[_Holder]:
-    """Names, with their adjacent parts as one, and dates; a first word is a name if it is one in the other text."""
+    """Names, with their parts as one, and dates; a first word is a name if it is one in the other text.
+
+    Parts are adjacent ("Anna Berg", "J. M. Crewe"), or joined in the same way in both texts ("Mutiny on the Bounty").
+    """
     names = {token.key for each in (text, other) for token in tokens_of(each) if token.sort == "name"}
     found: list[_Holder] = []
     for token in tokens_of(text):
@@ -209,11 +214,40 @@ def _holders(text: Parsed, other: Parsed) -> list[_Holder]:
         if not named and token.sort != "date":
             continue
         last = found[-1] if found else None
-        if last and named and last.sort == "name" and text.text[last.end : token.start] == " ":
+        if last and named and last.sort == "name" and _is_one_name(last, token, text, other):
             found[-1] = _Holder((*last.keys, token.key), "name", last.start, token.end)
         else:
             found.append(_single(token, "name" if named else "date"))
     return found
+
+
+_WITHIN_NAME = re.compile(r"(?: (?:of|on|in|and|for|de|la|von|van|the|an?))+ ")
+_INITIAL = re.compile(r"\b(?:[A-Z]|Dr|Jr|Mr|Mrs|Ms|Prof|Sr|St)\Z")
+
+
+def _is_one_name(part: _Holder, token: WordToken, text: Parsed, other: Parsed) -> bool:
+    between = text.text[part.end : token.start]
+    if between == " ":
+        return True
+    if between == ". ":
+        return _INITIAL.search(text.text, part.start, part.end) is not None
+    return _WITHIN_NAME.fullmatch(between) is not None and text.text[part.start : token.end] in other.text
+
+
+_ATTRIBUTE = re.compile(r" ([a-z]+)")
+_OF = re.compile(r" of (?:the )?")
+
+
+def _is_part(rival: _Holder, text: Parsed, keys: Set[str]) -> bool:
+    """Whether a word is only part of a phrase: "an English actress", "the Great Fire of Mellstad", "Musically,"."""
+    if rival.sort != "name":
+        return False
+    if of := _OF.match(text.text, rival.end):
+        return any(token.start == of.end() and token.sort == "name" and token.key in keys for token in tokens_of(text))
+    noun = _ATTRIBUTE.match(text.text, rival.end)
+    if noun is None:
+        return text.text[rival.start : rival.end + 1].endswith("ly,")
+    return noun[1] not in FUNCTION_WORDS and not verb_like(noun[1]) and stem(noun[1]) not in keys
 
 
 def _modifiers(text: Parsed) -> list[_Holder]:
@@ -243,14 +277,27 @@ def _rivals(held: _Holder, claim: Parsed, text: Parsed) -> list[_Holder]:
     return [_single(token, "word") for token in found]
 
 
+_PLACE = re.compile(r"\b(?:in|at|of|on)\s(?:the )?\Z")
+_LONGEST_PLACE = len(" of the ")
+
+
 def _competes(rival: _Holder, mine: _Holder, said: Sequence[WordToken], text: Parsed) -> bool:
     """Whether a word that the claim says of its holder is nearer to the rival, or on its far side, in every place."""
+    rival_is_place, mine_is_place = (
+        _PLACE.search(text.text, max(0, each.start - _LONGEST_PLACE), each.start) for each in (rival, mine)
+    )
+    if rival_is_place and not mine_is_place:
+        return False
     left, right = (mine, rival) if mine.start < rival.start else (rival, mine)
     if _LISTED.fullmatch(text.text, left.end, right.start):
         return False
     theirs = {token.key for token in said if _distance(token, rival) < _distance(token, mine)}
     own = {token.key for token in said if _distance(token, mine) <= _distance(token, rival)}
     shared = {token.key for token in said if token.verb and token.end <= left.start}  # a verb holds for both parts
+    if mine.sort == "date" and any(token.verb and token.key not in theirs for token in said):
+        between = (token for token in tokens_of(text) if left.end < token.end <= right.start)
+        if not any(token.sort == "name" and not token.placed for token in between):  # "Ida was born in … and died in …"
+            shared |= {token.key for token in said if token.sort == "name" and token.end <= left.start}
     return bool(theirs - own - shared)
 
 
