@@ -284,6 +284,8 @@ async def test_deeply_nested_settings_are_refused_and_the_field_is_named(path: s
         ({"labels": "nothing"}, "/labels"),
         ({"budget": "nothing"}, "/budget"),
         ({"budget": "0.0000000usd"}, "/budget"),
+        ({"budget": "0.5usd"}, "/budget"),  # the service has no model that costs money
+        ({"budget": "1ktok"}, "/budget"),
         ({"settings": {"rounds": "many"}}, "/settings/rounds"),
         ({"settings": {"no-setting": 1}}, "/settings/no-setting"),
         ({"settings": {"debaters": [{"a": 1}]}}, "/settings/debaters/0"),
@@ -345,7 +347,8 @@ def test_a_small_budget_of_a_request_stays_what_it_is(asked: str) -> None:
         with pytest.raises(UsageError, match="gives usd twice"):
             RequestRules(RunSpec()).prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
         return
-    prepared = RequestRules(RunSpec(budget="1usd,9searches")).prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
+    rules = RequestRules(RunSpec(model="a-model", budget="1usd,9searches"))
+    prepared = rules.prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
     assert prepared.spec.budget == f"{asked},9searches"
     assert plan(ProxySettings(budget="1usd"), CheckOptions(budget=asked)).budget == asked
 

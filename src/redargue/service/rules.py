@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -29,7 +29,7 @@ from redargue.methods.base import methods, require_profile
 from redargue.methods.dry_run import costs
 from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools import tools as known_tools
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, Prices
 from redargue.runs.manifest import Origin
 from redargue.service.guard import depth
 from redargue.spec import RunSpec
@@ -38,6 +38,7 @@ from redargue.tasks.extract import BLOCK
 from redargue.text.extract import extraction_tasks
 from redargue.text.segment import Kind, Text, sentences_of, text_of
 from redargue.text.verification import check_options, documents_of
+from redargue.verifier import goes_online, require_spendable
 
 CLAIM_LENGTH = 10_000  # characters
 TEXT_LENGTH = 100_000  # characters
@@ -266,7 +267,10 @@ class RequestRules:
                 changes["labels"] = read_labels(choices.labels)
         with _field("budget"):
             changes["budget"] = Budget.lower(choices.budget, spec.budget)
-        return spec.updated(**changes)
+        spec = spec.updated(**changes)
+        with _field("budget"):
+            check_budget(spec, () if getattr(choices, "contexts", None) else method_of(spec).tools())
+        return spec
 
     def _with_method(self, request: RunChoices, kept: tuple[str, ...] | None) -> RunSpec:
         base = self.spec
@@ -287,7 +291,7 @@ class RequestRules:
         with _field("settings"):
             made = method_of(spec)
             used = made.tools()
-        if not spec.model and spec.backend in ("", "embedded"):
+        if _is_embedded(spec):
             require_performed(method, made.tasks())
         for tool in used:
             if tool not in (*self.allowed, *(kept or ())):
@@ -329,6 +333,17 @@ def require_performed(method: str, tasks: tuple[type[AnyTask], ...]) -> None:
     except UnsupportedTask as error:
         hint = "choose another method; this service has no language model (redargue serve --model NAME)"
         raise UnsupportedTask(error.what, where="method", hint=hint) from None
+
+
+def check_budget(spec: RunSpec, searched: Iterable[str]) -> None:
+    """Raises UsageError for a budget in a unit that no run with these search tools spends."""
+    if spec.budget and _is_embedded(spec) and not spec.mcp:  # a model costs money, and so may a server's tools
+        online = filter(goes_online, searched)
+        require_spendable(Budget.parse(spec.budget), "embedded", Prices.read(spec.prices), online)
+
+
+def _is_embedded(spec: RunSpec) -> bool:
+    return not spec.model and spec.backend in ("", "embedded")
 
 
 def with_workspace(spec: RunSpec, owner: str) -> RunSpec:
