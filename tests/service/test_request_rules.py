@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -286,7 +287,10 @@ async def test_deeply_nested_settings_are_refused_and_the_field_is_named(path: s
         ({"budget": "0.0000000usd"}, "/budget"),
         ({"budget": "0.5usd"}, "/budget"),  # the service has no model that costs money
         ({"budget": "1ktok"}, "/budget"),
+        *(({"as_of": day}, "/as_of") for day in ("0", 1711843200, "2024-03-31T00:00:00", "yesterday")),
+        ({"strict_as_of": True}, "/as_of"),
         ({"settings": {"rounds": "many"}}, "/settings/rounds"),
+        ({"settings": {"rounds": True}}, "/settings/rounds"),
         ({"settings": {"no-setting": 1}}, "/settings/no-setting"),
         ({"settings": {"debaters": [{"a": 1}]}}, "/settings/debaters/0"),
     ],
@@ -313,6 +317,24 @@ async def test_an_error_hides_values_and_no_more(asked: dict[str, Any], expected
     async with client() as http:
         body = problem(await http.post("/v1/checks", json={**CLAIM, **asked}), 422)
     assert expected in {body["detail"], body["errors"][0]["detail"]}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("asked", "pointer"),
+    [
+        ({"kind": "summary"}, "/contexts"),
+        ({"contexts": [" "]}, "/contexts"),
+        ({"kind": "qa"}, "/question"),
+        ({"strict_as_of": True}, "/as_of"),
+    ],
+)
+async def test_what_a_text_lacks_is_asked_for_in_the_words_of_a_request(asked: dict[str, Any], pointer: str) -> None:
+    async with client() as http:
+        body = problem(await http.post("/v1/checks", json={"text": "It is tall.", **asked}), 422)
+    assert pointers(body) == [pointer]
+    assert body["hint"]
+    assert not re.search(r"--|redargue |=", str(body))
 
 
 @pytest.mark.anyio

@@ -13,7 +13,7 @@ import httpx2
 from pydantic import Field, ValidationError, field_validator
 
 from redargue.assembly import method_of
-from redargue.claims import Frozen
+from redargue.claims import AsOf, Frozen
 from redargue.errors import UsageError, problem_message, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
@@ -181,7 +181,7 @@ class CheckOptions(Frozen):
     budget: str | None = None
     timeout_s: float | None = Field(default=None, gt=0)
     min_supported: float | None = Field(default=None, ge=0, le=1)
-    as_of: date | None = None
+    as_of: AsOf = None
     on_failure: OnFailure | None = None
     block_as: BlockAs | None = None
     undecided: Undecided | None = None
