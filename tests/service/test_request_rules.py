@@ -352,7 +352,7 @@ async def test_a_mistake_in_a_list_is_named_without_the_types_that_were_tried() 
     async with client() as http:
         asked = {"answer": "A.", "contexts": ["B.", {"title": "x"}], "budget": 5}
         body = problem(await http.post("/v1/ground", json=asked), 422)
-        assert pointers(body) == ["/budget", "/contexts/1", "/contexts/1/text"]
+        assert pointers(body) == ["/budget", "/contexts/1/text"]
         broken = problem(
             await http.post("/v1/ground", content=b"{bad", headers={"Content-Type": "application/json"}), 422
         )
@@ -361,6 +361,33 @@ async def test_a_mistake_in_a_list_is_named_without_the_types_that_were_tried() 
         assert pointers(unknown) == ["/no-field"]
         unreadable = await http.post("/v1/ground", json={"answer": "A \x00.", "contexts": ["B."]})
         assert pointers(problem(unreadable, 422)) == ["/answer"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("path", "asked", "pointer", "said"),
+    [
+        ("/v1/checks", {**CLAIM, "contexts": [{"text": "B", "titel": ""}]}, "/contexts/0/titel", "mean 'title'?"),
+        ("/v1/checks", {**CLAIM, "contexts": [{"text": ""}]}, "/contexts/0/text", "at least 1 character"),
+        ("/v1/checks", {**CLAIM, "contexts": []}, "/contexts", "List should have at least 1 item"),
+        ("/v1/checks", {**CLAIM, "min_confidence": 0.9}, "/min_confidence", "there is no such field; known: method, "),
+        ("/v1/batches", {"claims": [CLAIM]}, "/claims/0", "a valid string"),
+        ("/v1/checks", ["A claim."], "", "an object"),
+    ],
+)
+async def test_one_mistake_is_one_problem(path: str, asked: object, pointer: str, said: str) -> None:
+    async with client() as http:
+        (error,) = problem(await http.post(path, json=asked), 422)["errors"]
+    assert error["pointer"] == pointer
+    assert said in error["detail"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}])
+async def test_a_body_without_the_type_of_json_is_refused_for_its_type(headers: dict[str, str]) -> None:
+    async with client() as http:
+        body = problem(await http.post("/v1/checks", content=json.dumps(CLAIM).encode(), headers=headers), 400)
+    assert "Content-Type: application/json" in body["hint"]
 
 
 @pytest.mark.parametrize("asked", ["0.0000004usd", "1usd,0.0000004usd", "7calls,0.00000000001usd"])

@@ -302,6 +302,7 @@ def _misfit(error: ValidationError) -> UsageError:
     place = [str(part) for at, part in enumerate(first["loc"]) if at < 2 or part not in ("str", "RequestContext")]
     where = ".".join(["redargue", *place])
     if not unknown:
-        return UsageError(problem_message(first), where=where)
+        value = "" if first["type"] == "missing" else f"{first['input']!r:.60} does not fit: "
+        return UsageError(value + problem_message(first), where=where)
     known = CheckOptions.model_fields if len(place) == 1 else RequestContext.model_fields
     return UsageError(f"there is no field {place[-1]!r:.60}", where=where, hint=did_you_mean(place[-1][:60], known))
