@@ -89,6 +89,16 @@ class LabelSet(Frozen):
     def free_text(self) -> bool:
         return not self.labels
 
+    @property
+    def has_both_sides(self) -> bool:
+        """Whether a claim may be supported or refuted, as the claims of a text have to be."""
+        return {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in self.labels}
+
+    @property
+    def judges_statements(self) -> bool:
+        """Whether it has both sides and does not answer questions, as "yes" and "no" do."""
+        return self.in_prose and self.has_both_sides
+
     def named(self, meaning: Meaning) -> str | None:
         return next((label.name for label in self.labels if label.meaning == meaning), None)
 

@@ -638,6 +638,18 @@ def _of_a_command(run: RecordedRun) -> Check:
     return check._replace(state=state, outcome="unchecked" if outcome == NO_LABEL else outcome, outcomes=run.outcomes)
 
 
+def require_verdict(check: Check) -> None:
+    """Raises RecordError for a check without a verdict, which has no report."""
+    if check.recorded and read_run(check.folder).outcomes:
+        return
+    if check.error:
+        raise RecordError(f"this check has no report: {check.error.what}", hint=check.error.hint)
+    if check.state == "cancelled":
+        raise RecordError("this check was stopped: it has no verdict and no report", hint="start it again")
+    if check.state != "done":
+        raise RecordError("the check has no verdict yet", hint="it has a report once a claim has its verdict")
+
+
 def _has_ended(folder: Path) -> bool:
     """Whether nobody will write to the folder of a check that is not active here."""
     entry = read_entry(folder) if folder.is_dir() else None

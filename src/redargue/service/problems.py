@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, get_args
 
@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic.fields import FieldInfo
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from redargue.claims import Frozen
 from redargue.concurrency import Busy
@@ -139,8 +140,8 @@ def rate_limit(places: int, free: int) -> dict[str, str]:
     }
 
 
-def handle_problems(application: FastAPI) -> None:
-    """Answers every error with problem details."""
+def handle_problems(application: FastAPI, no_page: Callable[[str], Response]) -> None:
+    """Answers every error with problem details; ``no_page`` shows a browser that there is none at a path."""
 
     @application.exception_handler(RedargueError)
     async def of_redargue(request: Request, error: RedargueError) -> JSONResponse:
@@ -152,10 +153,8 @@ def handle_problems(application: FastAPI) -> None:
         return problem_of_error(error).response(headers)
 
     @application.exception_handler(HTTPException)
-    async def of_http(request: Request, error: HTTPException) -> JSONResponse:
-        if error.detail == _NOT_PARSED:
-            return plain_problem(error.status_code, "the body cannot be read as JSON", _AS_JSON).response(error.headers)
-        return refusal(request.url.path, error.status_code, error.detail, headers=error.headers)
+    async def of_http(request: Request, error: HTTPException) -> Response:
+        return _refused(request, error, no_page)
 
     @application.exception_handler(RequestValidationError)
     async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -175,6 +174,19 @@ def handle_problems(application: FastAPI) -> None:
     @application.exception_handler(Exception)
     async def of_anything(request: Request, error: Exception) -> JSONResponse:
         return refusal(request.url.path, 500, "the service failed", "its log says why")
+
+
+def _refused(request: Request, error: HTTPException, no_page: Callable[[str], Response]) -> Response:
+    path, is_api = request.url.path, request.url.path.startswith("/v1/")
+    if error.detail == _NOT_PARSED:
+        return plain_problem(error.status_code, "the body cannot be read as JSON", _AS_JSON).response(error.headers)
+    if (error.status_code, error.detail) == (404, HTTPStatus.NOT_FOUND.phrase):  # no route has this path
+        if is_api and getattr(request.app.state, "has_upstream", False):
+            message = f"the proxy does not serve {path:.60}; send this request to the model's own address"
+            return JSONResponse(openai_error(message, kind="invalid_request_error", code="unknown_url"), 404)
+        if not is_api and "text/html" in request.headers.get("accept", ""):
+            return no_page(path)
+    return refusal(path, error.status_code, error.detail, headers=error.headers)
 
 
 def _invalid(request: Request, error: RequestValidationError) -> Problem:
