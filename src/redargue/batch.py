@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from redargue import words
 from redargue.caveats import Caveat, Noted, Unchecked
-from redargue.claims import Meaning
 from redargue.errors import RecordError, RedargueError
 from redargue.evidence import Gap, Side
 from redargue.files import NO_ROOM, make_folder, open_to_read, open_to_write, replacing
@@ -39,8 +38,7 @@ async def check_row(row: ClaimRow, verifier: Verifier, folder: Path, *, concurre
     ``folder`` is the batch's; its budget has counted what is recorded there (:func:`count_answers`). Labels that do not
     say whether a claim is supported or refuted have no report either.
     """
-    meanings = {label.meaning for label in row.claim.labels.labels}
-    if row.answer is None or not {Meaning.SUPPORTED, Meaning.REFUTED} <= meanings:
+    if row.answer is None or not row.claim.labels.has_both_sides:
         return None
     try:
         return await ground(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from redargue.errors import UsageError
 from redargue.registry import Registry
@@ -87,6 +88,16 @@ class LabelSet(Frozen):
     @property
     def free_text(self) -> bool:
         return not self.labels
+
+    @property
+    def has_both_sides(self) -> bool:
+        """Whether a claim may be supported or refuted, as the claims of a text have to be."""
+        return {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in self.labels}
+
+    @property
+    def judges_statements(self) -> bool:
+        """Whether it has both sides and does not answer questions, as "yes" and "no" do."""
+        return self.in_prose and self.has_both_sides
 
     def named(self, meaning: Meaning) -> str | None:
         return next((label.name for label in self.labels if label.meaning == meaning), None)
@@ -348,6 +359,19 @@ def read_labels(text: str) -> LabelSet:
     return LabelSet(name=text, labels=tuple(labels), in_prose=False)
 
 
+def as_date(value: object) -> date | None:
+    """A date, or one that is written as a text; None for an empty text. Raises ValueError for times and numbers."""
+    if value is None or isinstance(value, date):
+        return value
+    with suppress(ValueError):
+        if isinstance(value, str):
+            return date.fromisoformat(value) if value else None
+    raise ValueError("a date is written like 2024-03-31")
+
+
+AsOf = Annotated[date | None, BeforeValidator(as_date)]
+
+
 class Claim(Frozen):
     """A statement to verify.
 
@@ -364,7 +388,7 @@ class Claim(Frozen):
     context: str = ""
     options: tuple[str, ...] = ()
     labels: LabelSet = FEVER
-    as_of: date | None = None
+    as_of: AsOf = None
     only_in_time: bool = False
 
     def __repr__(self) -> str:

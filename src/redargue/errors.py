@@ -42,9 +42,10 @@ def problem_location(error: _ValidationError) -> str:
 
 
 def problem_message(problem: Mapping[str, Any]) -> str:
-    """The message of a problem, without pydantic's prefix; JSON and TOML have lists instead of tuples."""
+    """The message of a problem, without pydantic's prefix and in the words of JSON: a list, an object."""
     message = re.sub(r"^(Value error|Assertion failed), ", "", str(problem["msg"]))
-    return message.replace("a valid tuple", "a list")
+    message = re.sub(r"a valid dictionary or (object to extract fields from|instance of \w+)", "an object", message)
+    return message.replace("a valid tuple", "a list").replace("Tuple should", "List should")
 
 
 class UsageError(RedargueError):

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from redargue.claims import FEVER, Claim, Frozen, LabelSet, read_labels
+from redargue.claims import FEVER, Claim, Frozen, LabelSet, as_date, read_labels
 from redargue.errors import UsageError, problem_location, problem_of
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
@@ -33,18 +33,18 @@ def _read(kind: type, reader: Callable[[Any], Any]) -> BeforeValidator:
     return BeforeValidator(lambda value: reader(value) if isinstance(value, kind) else value)
 
 
-def read_date(text: str) -> date | None:
-    """None for an empty text; raises UsageError for anything that is not a date."""
+def read_date(value: object) -> date | None:
+    """As :func:`~redargue.claims.as_date`; raises UsageError."""
     try:
-        return date.fromisoformat(text) if text else None
+        return as_date(value)
     except ValueError:
         hint = "write it like 2024-03-31"
-        raise UsageError(f"{text!r} is not a date", where="--as-of", hint=hint) from None
+        raise UsageError(f"{value!r:.80} is not a date", where="--as-of", hint=hint) from None
 
 
 PathText = Annotated[str, _read(Path, str)]
 NamedLabels = Annotated[LabelSet, _read(str, read_labels)]
-DateText = Annotated[date | None, _read(str, read_date)]
+DateText = Annotated[date | None, BeforeValidator(read_date)]
 
 
 # What a run's results depend on. A record holds these fields alone: where its models, tools, files and budget are
@@ -116,7 +116,7 @@ class RunSpec(Frozen):
     min_confidence: float | None = Field(default=None, ge=0, le=1)
     budget: str | None = None
     prices: Path | None = None
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, lt=1 << 53)
 
     @field_validator("budget")
     @classmethod
@@ -161,6 +161,9 @@ class RunSpec(Frozen):
                     hint="set them on the Claim: Claim(text=…, labels=…, as_of=…)",
                 )
             return claim
+        if self.strict_as_of and self.as_of is None:
+            hint = 'set one: as_of="2024-03-31"'
+            raise UsageError("strict_as_of needs an as-of date", where="as_of", hint=hint)
         dates = {"as_of": self.as_of, "only_in_time": self.strict_as_of}
         try:
             return Claim(text=claim, labels=self.labels, **dates)

@@ -51,6 +51,18 @@ def require_concurrency(claims: int | None) -> None:
         raise UsageError(f"{claims!r} claims at a time", where="concurrency", hint=hint)
 
 
+def require_spendable(budget: Budget, backend: str, prices: Prices, online: Iterable[str]) -> bool:
+    """Whether one of the tools that go online costs money, where no model does.
+
+    Raises UsageError for a budget in a unit that is never spent then.
+    """
+    paid = any(map(prices.searches.get, online))
+    if budget.tokens is not None or (budget.usd is not None and not paid):
+        hint = "give the budget in calls or searches: 40calls"
+        raise UsageError(f"the backend {backend!r} costs neither money nor tokens", where="--budget", hint=hint)
+    return paid
+
+
 def _is_stopped(error: BaseException) -> bool:
     """Whether the current task was cancelled; an extension may also raise the error of a cancelled task by itself."""
     task = asyncio.current_task()
@@ -181,14 +193,7 @@ class Verifier(Closable):
             if self.budget.usd is not None:
                 self.prices.require(models, searches)
             return self.prices.know(models, searches)
-        paid = any(self.prices.searches.get(name) and self._is_online(name) for name in searches)
-        if self.budget.tokens is not None or (self.budget.usd is not None and not paid):
-            raise UsageError(
-                f"the backend {self.backend.name!r} costs neither money nor tokens",
-                where="--budget",
-                hint="give the budget in calls or searches: 40calls",
-            )
-        return paid
+        return require_spendable(self.budget, self.backend.name, self.prices, filter(self._is_online, searches))
 
     def _paid_models(self) -> set[str]:
         """The models whose requests may cost money."""

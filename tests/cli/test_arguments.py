@@ -206,9 +206,13 @@ def test_the_columns_of_a_table_are_named_to_check_and_to_estimate(
     assert "'-' has no columns" in capfd.readouterr().err
 
 
-def test_a_question_is_no_claim_unless_its_labels_answer_it(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "Is Denver the capital?"]) == 2
-    assert "'Is Denver the capital?' is a question" in capfd.readouterr().err
+def test_a_question_is_no_claim_unless_its_labels_answer_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Is Denver the capital?\n")))
+    for given in ("Is Denver the capital?", "-"):
+        assert run(["check", given]) == 2
+        assert "'Is Denver the capital?" in capfd.readouterr().err
     for kind, labels in (("", "yes-no-maybe"), ("claim", "fever")):
         assert read("Is Denver the capital?", kind, labels).claims[0].text == "Is Denver the capital?"
 

@@ -43,6 +43,8 @@ JARGON = ("Value error", "Traceback", "codec", "pydantic", "Tuple should", "vali
         (["--json", "--jsonl"], ("--json and --jsonl exclude each other",)),
         (["--as-of", "31.3.2024"], ("'31.3.2024' is not a date", "2024-03-31")),
         (["--set", "top_k=0"], ("0 does not fit the setting 'top_k'",)),
+        (["--set", "top_k=true"], ("True does not fit the setting 'top_k'", "give a number")),
+        (["--seed=-1"], ("-1 does not fit 'seed'",)),
     ],
 )
 def test_a_mistake_on_the_command_line_is_named_without_jargon(

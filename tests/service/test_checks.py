@@ -13,6 +13,7 @@ from redargue.assembly import Parts
 from redargue.backends import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
+from redargue.cli.app import run
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, UsageError
 from redargue.events import canonical
@@ -27,13 +28,14 @@ from redargue.service.keys import DayBudgets, KeyBudget
 from redargue.service.page.runs import budget_of
 from redargue.service.problems import UnknownCheck
 from redargue.service.rules import CheckRequest, RequestRules
+from redargue.service.schemas import CheckAnswer
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
 from redargue.text import Report
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
-from support.reported import run_of, stopped, text_of
+from support.reported import claimed, debated, run_of, stopped, text_of, written
 from support.serving import LONG_DEBATE
 
 pytestmark = pytest.mark.anyio
@@ -169,6 +171,47 @@ async def test_the_verdicts_of_a_text_that_was_stopped_are_no_result_for_it() ->
         assert "2 claims have not finished" in report
         whole = text_of(made.folder / "whole", ["one here", "two here"])
         assert isinstance(made.result(whole.name), Report)
+
+
+GERMAN = {"start": 0, "end": 4, "why": {"reason": "language", "languages": ["de"]}}
+GREETING = {"start": 0, "end": 4, "why": {"reason": "not_a_claim"}}
+
+
+@pytest.mark.parametrize(
+    ("claims", "sentence", "outcome"),
+    [
+        (1, GERMAN, "undecided"),
+        (1, GREETING, "factual"),
+        (2, GERMAN, "non_factual"),
+        (0, GERMAN, "unchecked"),
+        (0, GREETING, "not_checkable"),
+    ],
+)
+async def test_a_text_that_a_command_checked_has_the_outcome_of_its_report(
+    claims: int, sentence: dict[str, object], outcome: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with store() as made:
+        folder = text_of(made.folder / "text", ["one here", "two here"][:claims], sentence)
+        result, listed = made.result(folder.name), made.list().checks
+    assert isinstance(result, Report)
+    assert (result.outcome, [check.outcome for check in listed]) == (outcome, [outcome])
+    assert run(["runs", "ls"]) == 0
+    assert ("1 sentence not read" in capsys.readouterr().out) == (sentence is GERMAN)
+
+
+@pytest.mark.parametrize(("errors", "state", "kind"), [(1, "done", None), (2, "failed", "BadReply")])
+async def test_a_run_of_a_command_in_which_every_claim_ended_in_an_error_has_failed(
+    errors: int, state: str, kind: str | None
+) -> None:
+    failed = {"label": None, "error": {"type": "BadReply", "what": "w", "exit_code": 3}}
+    async with store() as made:
+        ends = [failed if at < errors else {"label": "SUPPORTS"} for at in range(2)]
+        events = [event for at, end in enumerate(ends) for event in debated(at, claimed("word"), word="word", **end)]
+        check = made.get(written(made.folder / "claims", [claimed("word")] * 2, events).name)
+        answer = CheckAnswer.with_result(check, made.result(check.id))
+    assert (answer.state, answer.error and answer.error.type) == (state, kind)
+    assert answer.usage
+    assert answer.usage.calls == 8
 
 
 async def test_several_requests_erase_a_check_together() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from redargue.assembly import Parts
 from redargue.errors import UsageError
@@ -26,6 +26,7 @@ from redargue.runs.folders import runs_folder
 from redargue.service import guard
 from redargue.service.app import Server, allowed_hosts, bound_socket, create_app, only_one
 from redargue.service.checks import CheckStore
+from redargue.service.context import service_parts as parts_of_others
 from redargue.service.keys import Keys
 from redargue.service.problems import without_paths
 from redargue.text.verification import prepare
@@ -170,6 +171,31 @@ async def test_another_keys_check_is_not_found_and_no_key_is_not_enough() -> Non
         for wrong in ("", "Bearer rdg_wrong", f"Basic {first}", f"Bearer {first}x"):
             problem(await http.get("/v1/checks", headers={"Authorization": wrong}), 401)
         assert (await http.get(f"/v1/checks/{check['id']}")).json()["state"] == "done"
+
+
+class Motto:
+    """A part of the service of another package."""
+
+    router = APIRouter()
+
+    @asynccontextmanager
+    async def opened(self, application: FastAPI, parts: object) -> AsyncIterator[None]:
+        yield
+
+
+@Motto.router.get("/v1/motto")
+def motto() -> str:
+    return "Ask for the source."
+
+
+async def test_routes_of_another_package_need_a_key_where_the_service_has_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts_of_others, "_loaded", {"motto": Motto()})
+    async with client() as http:
+        assert (await http.get("/v1/motto")).json() == "Ask for the source."
+    _, secret = Keys().add("first")
+    async with client() as http:
+        problem(await http.get("/v1/motto"), 401)
+        assert (await http.get("/v1/motto", headers={"Authorization": f"Bearer {secret}"})).status_code == 200
 
 
 async def test_a_page_gets_a_cookie_for_a_key_that_ends_with_the_key() -> None:

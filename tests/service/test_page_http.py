@@ -64,6 +64,8 @@ async def test_with_keys_a_page_leads_to_signing_in_and_each_key_sees_its_own_ch
         assert frames.endswith(rest.partition("\n\n")[2])
         assert CLAIM in (await one.get("/")).text
         assert CLAIM not in (await other.get("/")).text
+        for address in (path, f"{path}/claims/1", f"{path}/claims/9", "/runs/none", "/compare", "/"):
+            assert "Sign out" in (await one.get(address)).text
         for address in (path, f"{path}/claims/1", f"{path}/frames", f"{path}/report.html"):
             assert (await other.get(address)).status_code == 404
         policy = (await one.get(path)).headers["content-security-policy"]
@@ -121,6 +123,58 @@ async def test_a_run_of_a_file_is_listed_by_its_name(tmp_path: Path) -> None:
     text_of(tmp_path / "20260102-000000-bbbbbb", ["one here", "two here"])
     async with CheckStore(folder=tmp_path, name="view") as store:
         assert [check.first for check in store.list().checks] == ["one here", "press release.md"]
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "docx"])
+async def test_a_check_that_was_stopped_has_no_report_and_names_no_folder(kind: str) -> None:
+    application = create_app(settings(), service_parts())
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        store: CheckStore = application.state.store
+        check = store.submit(CheckRequest(claim=CLAIM))
+        await store.cancel(check.id)
+        for path in (f"/runs/{check.id}/report.{kind}", f"/v1/checks/{check.id}/report.{kind}")[: 1 + (kind != "docx")]:
+            reply = await http.get(path)
+            assert reply.status_code == 409
+            assert "this check was stopped: it has no verdict and no report" in reply.text
+            assert str(check.folder.parent) not in reply.text
+
+
+async def test_a_browser_is_shown_that_there_is_no_page_and_a_program_is_told() -> None:
+    application = create_app(settings(), service_parts())
+    transport = httpx2.ASGITransport(application)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        shown = await http.get("/nosuch", headers={"Accept": "text/html,*/*;q=0.8"})
+        told = await http.get("/nosuch")
+    assert (shown.status_code, told.status_code, told.json()["title"]) == (404, 404, "Not Found")
+    assert "<h1>Not found</h1>" in shown.text
+    assert "there is no page" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"words": " "}, "Write a claim or a text, or choose a file"),
+        ({"words": "Was Ada Lovelace born in 1815?", "what": ""}, "This is a question, and only a statement is"),
+        ({"words": "A claim. " * 2_000}, "The claim has 17,999 characters, and at most 10,000 are possible: choose"),
+        ({"words": "A claim. " * 20_000, "what": "text"}, "The text has 179,999 characters, and at most 100,000 are"),
+        ({"budget": "abc"}, "<details open>"),
+    ],
+)
+async def test_the_form_says_what_it_lacks_in_its_own_words(given: dict[str, str], said: str) -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        reply = await http.post("/checks", data={"words": CLAIM, "what": "claim", **given})
+    assert reply.status_code == 422
+    assert said in reply.text
+    assert "<title>Error: Checks" in reply.text
+    assert ("are kept below" in reply.text) == bool(given.get("words", CLAIM).strip())
 
 
 async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_written() -> None:

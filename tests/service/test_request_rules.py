@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -284,7 +285,12 @@ async def test_deeply_nested_settings_are_refused_and_the_field_is_named(path: s
         ({"labels": "nothing"}, "/labels"),
         ({"budget": "nothing"}, "/budget"),
         ({"budget": "0.0000000usd"}, "/budget"),
+        ({"budget": "0.5usd"}, "/budget"),  # the service has no model that costs money
+        ({"budget": "1ktok"}, "/budget"),
+        *(({"as_of": day}, "/as_of") for day in ("0", 1711843200, "2024-03-31T00:00:00", "yesterday")),
+        ({"strict_as_of": True}, "/as_of"),
         ({"settings": {"rounds": "many"}}, "/settings/rounds"),
+        ({"settings": {"rounds": True}}, "/settings/rounds"),
         ({"settings": {"no-setting": 1}}, "/settings/no-setting"),
         ({"settings": {"debaters": [{"a": 1}]}}, "/settings/debaters/0"),
     ],
@@ -314,6 +320,24 @@ async def test_an_error_hides_values_and_no_more(asked: dict[str, Any], expected
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("asked", "pointer"),
+    [
+        ({"kind": "summary"}, "/contexts"),
+        ({"contexts": [" "]}, "/contexts"),
+        ({"kind": "qa"}, "/question"),
+        ({"strict_as_of": True}, "/as_of"),
+    ],
+)
+async def test_what_a_text_lacks_is_asked_for_in_the_words_of_a_request(asked: dict[str, Any], pointer: str) -> None:
+    async with client() as http:
+        body = problem(await http.post("/v1/checks", json={"text": "It is tall.", **asked}), 422)
+    assert pointers(body) == [pointer]
+    assert body["hint"]
+    assert not re.search(r"--|redargue |=", str(body))
+
+
+@pytest.mark.anyio
 async def test_a_quotation_names_its_document_by_the_place_in_the_request() -> None:
     contexts = ["", {"text": "Ants are small."}, " ", {"text": "Bees have six legs.", "document": ""}]
     asked = {"answer": "Bees have six legs.", "contexts": contexts, "method": "single-reader"}
@@ -328,7 +352,7 @@ async def test_a_mistake_in_a_list_is_named_without_the_types_that_were_tried() 
     async with client() as http:
         asked = {"answer": "A.", "contexts": ["B.", {"title": "x"}], "budget": 5}
         body = problem(await http.post("/v1/ground", json=asked), 422)
-        assert pointers(body) == ["/budget", "/contexts/1", "/contexts/1/text"]
+        assert pointers(body) == ["/budget", "/contexts/1/text"]
         broken = problem(
             await http.post("/v1/ground", content=b"{bad", headers={"Content-Type": "application/json"}), 422
         )
@@ -339,13 +363,41 @@ async def test_a_mistake_in_a_list_is_named_without_the_types_that_were_tried() 
         assert pointers(problem(unreadable, 422)) == ["/answer"]
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("path", "asked", "pointer", "said"),
+    [
+        ("/v1/checks", {**CLAIM, "contexts": [{"text": "B", "titel": ""}]}, "/contexts/0/titel", "mean 'title'?"),
+        ("/v1/checks", {**CLAIM, "contexts": [{"text": ""}]}, "/contexts/0/text", "at least 1 character"),
+        ("/v1/checks", {**CLAIM, "contexts": []}, "/contexts", "List should have at least 1 item"),
+        ("/v1/checks", {**CLAIM, "min_confidence": 0.9}, "/min_confidence", "there is no such field; known: method, "),
+        ("/v1/batches", {"claims": [CLAIM]}, "/claims/0", "a valid string"),
+        ("/v1/checks", ["A claim."], "", "an object"),
+    ],
+)
+async def test_one_mistake_is_one_problem(path: str, asked: object, pointer: str, said: str) -> None:
+    async with client() as http:
+        (error,) = problem(await http.post(path, json=asked), 422)["errors"]
+    assert error["pointer"] == pointer
+    assert said in error["detail"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}])
+async def test_a_body_without_the_type_of_json_is_refused_for_its_type(headers: dict[str, str]) -> None:
+    async with client() as http:
+        body = problem(await http.post("/v1/checks", content=json.dumps(CLAIM).encode(), headers=headers), 400)
+    assert "Content-Type: application/json" in body["hint"]
+
+
 @pytest.mark.parametrize("asked", ["0.0000004usd", "1usd,0.0000004usd", "7calls,0.00000000001usd"])
 def test_a_small_budget_of_a_request_stays_what_it_is(asked: str) -> None:
     if asked.startswith("1usd"):
         with pytest.raises(UsageError, match="gives usd twice"):
             RequestRules(RunSpec()).prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
         return
-    prepared = RequestRules(RunSpec(budget="1usd,9searches")).prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
+    rules = RequestRules(RunSpec(model="a-model", budget="1usd,9searches"))
+    prepared = rules.prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
     assert prepared.spec.budget == f"{asked},9searches"
     assert plan(ProxySettings(budget="1usd"), CheckOptions(budget=asked)).budget == asked
 

@@ -47,3 +47,12 @@ def test_the_help_of_serve_names_the_settings_of_the_proxy(capsys: pytest.Captur
 def test_a_daily_budget_that_cannot_be_read_is_named_by_its_own_option(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--day-budget", "lots"]) == 2
     assert "cannot read the budget 'lots' (--day-budget)" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+@pytest.mark.parametrize("budget", ["0.5usd", "40calls,9ktok"])
+def test_no_service_begins_with_a_budget_that_none_of_its_checks_can_spend(
+    command: str, budget: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([command, "--budget", budget]) == 2
+    assert "costs neither money nor tokens (--budget)" in capfd.readouterr().err

@@ -101,15 +101,19 @@ def run_of(folder: Path, words: Sequence[str]) -> Path:
     return written(folder, claims, events)
 
 
-def text_of(folder: Path, words: Sequence[str], **about: object) -> Path:
-    """A run over the claims of one text, which are its paragraphs; what stands between two of them is dropped."""
+def text_of(folder: Path, words: Sequence[str], *unchecked: object, **about: object) -> Path:
+    """A run over the claims of one text, which are its paragraphs; what stands between two of them is dropped.
+
+    ``unchecked`` are sentences without a claim.
+    """
     claims = [claimed(word) for word in words]
     parts = [each.text for each in claims]
     starts = [sum(len(part) + 2 for part in parts[:at]) for at in range(len(parts))]
     located = [
         {"claim": part, "start": start, "end": start + len(part)} for part, start in zip(parts, starts, strict=True)
     ]
-    text = {"text": "\n\n".join(parts), "kind": "text", "context": parts[0], "claims": located, "unchecked": []}
+    said, context = "\n\n".join(parts) or "Oje.", "".join(parts[:1])
+    text = {"text": said, "kind": "text", "context": context, "claims": located, "unchecked": unchecked}
     spent = Usage(calls=4).model_dump()
     events = [event for at, claim in enumerate(claims) for event in debated(at, claim, (S, R, N)[at % 3], words[at])]
     return written(folder, claims, events, text={**text, "usage": spent}, **about)

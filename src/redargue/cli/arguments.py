@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 import typer
 from pydantic import ValidationError
 
-from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
+from redargue.claims import Claim, LabelSet, with_strict_as_of
 from redargue.errors import UnreadableFile, UsageError, problem_location, problem_of
 from redargue.evidence import Passage
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_row
@@ -102,8 +102,8 @@ def read_input(
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
         note = f"{name} is read as a text, claim by claim; --as claim verifies it as one claim"
         return Input(text, note=note)
-    statements = spec.labels.in_prose and _has_both_sides(spec.labels)  # not questions with "yes" or "no"
-    if not kind and not is_file and statements and content.rstrip().endswith("?"):
+    is_one = not is_file or (argument == "-" and "\n" not in content.strip())
+    if not kind and is_one and spec.labels.judges_statements and content.rstrip().endswith("?"):
         what = f"{printable(content, lines=False)!r:.80} is a question, and only a statement is supported or refuted"
         raise UsageError(what, hint="write it as a statement; --as claim verifies it as it is")
     if kind == "claim" or not is_file:
@@ -126,10 +126,6 @@ def _several_sentences(rows: Sequence[ClaimRow | RefusedRow]) -> str:
     several = sum(map(has_several_sentences, claims))
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
     return note if several else ""
-
-
-def _has_both_sides(labels: LabelSet) -> bool:
-    return {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}
 
 
 def file_name(argument: str) -> str:
@@ -222,7 +218,7 @@ def _read_lines(
 
 
 def _is_text(content: str, labels: LabelSet, *, by_line: bool) -> bool:
-    if not _has_both_sides(labels):
+    if not labels.has_both_sides:
         return False  # a text cannot be verified with these labels
     if not by_line:
         return has_several_sentences(content)

@@ -148,6 +148,8 @@ def _print(runs: Sequence[RecordedRun]) -> None:
 def _verdicts(run: RecordedRun) -> str:
     words = {"not_enough": "not enough evidence"}
     counts = [f"{count} {words.get(name, name)}" for name, count in sorted(run.outcomes.items())]
+    if run.unread:
+        counts.append(f"{counted(run.unread, 'sentence')} not read")
     if (unfinished := run.claims - run.outcomes.total()) > 0:
         counts.append(f"{unfinished} unfinished")
     return ", ".join(counts)

@@ -283,7 +283,8 @@ def _claim(spec: RunSpec, number: int, text: str) -> Claim:
     try:
         return spec.claim(text)
     except UsageError as error:
-        raise UsageError(f"claim {number}: {error.what}", where=f"claims.{number - 1}", hint=error.hint) from None
+        where = error.where or f"claims.{number - 1}"
+        raise UsageError(f"claim {number}: {error.what}", where=where, hint=error.hint) from None
 
 
 def _text_of(entry: BatchEntry) -> str:

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, TypeVar, final, get_origin
+from typing import Any, ClassVar, NamedTuple, TypeVar, final, get_args, get_origin
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from redargue.backends import Stability, require
 from redargue.caveats import NOTHING_NOTED, Noted
@@ -89,6 +89,14 @@ class MethodSettings(Frozen):
     """``profile``: prompts with the paper's structure alone, or hardened against hostile text."""
 
     profile: Profile = "hardened"
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _number(cls, value: object, field: ValidationInfo) -> object:
+        kind = cls.model_fields[str(field.field_name)].annotation
+        if isinstance(value, bool) and {int, float} & {kind, *get_args(kind)}:
+            raise ValueError("give a number")  # and not 1 for true
+        return value
 
 
 class SearchSettings(MethodSettings):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from redargue.caveats import Unchecked
 from redargue.errors import RecordError, UsageError
 from redargue.events import head_of
 from redargue.files import home
@@ -35,6 +36,7 @@ class RecordedRun(NamedTuple):
     claims: int  # their number
     first: str  # the text of the first claim
     outcomes: Counter[str]  # finished claims by meaning, ``error``, ``unchecked`` or ``no label``
+    unread: int | None  # sentences of a text that may state something and were not read; None for claims
     size: int  # of its files, in bytes
 
 
@@ -90,12 +92,12 @@ def read_run(folder: Path) -> RecordedRun:
         about = read_description(described_in(folder))
         claims = [str(claim["text"]) for claim in about["claims"]]
         method, name = str(about["spec"]["method"]), str(about.get("origin", {}).get("name", ""))
-        outcomes = Counter(dict(_outcomes(folder / "events.jsonl")).values())
+        outcomes, unread = Counter(dict(_outcomes(folder / "events.jsonl")).values()), _unread(about.get("text"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        claims, method, name, outcomes = [], "", "", Counter()
+        claims, method, name, outcomes, unread = [], "", "", Counter(), None
     size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     first = claims[0] if claims else ""
-    return RecordedRun(folder, began(folder), method, name, len(claims), first, outcomes, size)
+    return RecordedRun(folder, began(folder), method, name, len(claims), first, outcomes, unread, size)
 
 
 def remove_run(folder: Path) -> None:
@@ -143,6 +145,11 @@ def _outcomes(log: Path) -> Iterator[tuple[int, str]]:
             head = head_of(line)
             if head and head.kind == "claim_ended":
                 yield head.item, _outcome(json.loads(line)["verdict"])
+
+
+def _unread(text: dict[str, list[dict[str, object]]] | None) -> int | None:
+    sentences = text.get("unchecked", []) if text else []
+    return sum(Unchecked.model_validate(each["why"]).may_state for each in sentences) if text else None
 
 
 def _outcome(verdict: dict[str, object]) -> str:

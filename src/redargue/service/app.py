@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.responses import HTMLResponse
 from starlette.middleware.cors import CORSMiddleware
 
@@ -40,11 +40,11 @@ from redargue.runs.folders import runs_folder
 from redargue.runs.record import writing
 from redargue.service import answers, routes
 from redargue.service.checks import CheckStore
-from redargue.service.context import MAX_BODY, MAX_UPLOAD, ServiceSettings, listeners_of, service_parts
+from redargue.service.context import MAX_BODY, MAX_UPLOAD, ServiceSettings, caller_of, listeners_of, service_parts
 from redargue.service.entries import RequestLog
 from redargue.service.guard import LOOPBACK, Guard, Turns
 from redargue.service.keys import DayBudgets, Keys
-from redargue.service.page import failed, page_router, shown
+from redargue.service.page import failed, no_page, page_router, shown
 from redargue.service.page.frames import LAYOUT, page_environment
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment, proxied_schemas
@@ -105,7 +105,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     )
     application.openapi = lambda: _openapi(application)  # type: ignore[method-assign]
     application.state.settings, application.state.keys = settings, keys
-    handle_problems(application)
+    handle_problems(application, no_page)
     _include_routers(application, settings)
     mcp = _mcp_endpoint(application, settings)
     if settings.origins:
@@ -135,13 +135,16 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     for router in (
         routes.checks_router,
         answers.answers_router,
-        *(service_parts[name].router for name in service_parts),
+        *(service_parts[name].router for name in service_parts.builtin),
         routes.system_router,
         answers.promptfoo_router,
         page_router,
     ):
         # FastAPI would make each again, with models of its own.
         application.router.routes.extend(router.routes)
+    for name in service_parts:
+        if name not in service_parts.builtin:
+            application.include_router(service_parts[name].router, dependencies=[Depends(caller_of)])
     application.include_router(proxy)  # which has a life of its own
 
 
@@ -187,7 +190,7 @@ def create_viewer(folder: Path, own: Path, rules: RequestRules | None = None) ->
 
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
     application.state.keys = Keys(own)
-    handle_problems(application)
+    handle_problems(application, no_page)
 
     @application.get("/report")
     def report() -> HTMLResponse:
@@ -197,7 +200,7 @@ def create_viewer(folder: Path, own: Path, rules: RequestRules | None = None) ->
                 raise UsageError(f"{str(folder)!r} has no report", hint="redargue report RUN writes that of a run")
             return shown(kind.page(folder, page_environment(), **LAYOUT))
         except RedargueError as error:
-            return failed(error)
+            return failed(error, is_local=True)
 
     application.include_router(page_router)
     application.add_middleware(Guard, hosts=LOOPBACK, origins=(), max_body=MAX_BODY, larger={"/checks": MAX_UPLOAD})

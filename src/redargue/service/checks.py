@@ -27,7 +27,7 @@ from redargue.events import Event
 from redargue.files import make_folder
 from redargue.reports import RUN, CheckResult, load_run, result_of
 from redargue.runs.budget import Budget, UsageCounter
-from redargue.runs.folders import RecordedRun, began, is_begun, read_run, remove_run, runs_folder
+from redargue.runs.folders import ERROR, NO_LABEL, RecordedRun, began, is_begun, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import DRAFT, new_run_folder, read_events, writing
 from redargue.service.entries import (
@@ -46,7 +46,7 @@ from redargue.service.guard import Pool
 from redargue.service.keys import DayBudgets
 from redargue.service.problems import UnknownCheck, without_paths
 from redargue.service.rules import CheckRequest, PreparedRequest, RequestRules, with_workspace
-from redargue.text import Report
+from redargue.text import Report, outcome_of_claims
 from redargue.text.verification import prepare, with_documents
 from redargue.verdicts import ErrorInfo, Usage, total_usage
 from redargue.verifier import Verifier
@@ -576,16 +576,31 @@ class CheckStore:
 def _outcome(folder: Path) -> _Ending:
     """How a run ended that was not stopped; raises RecordError."""
     result = result_of(load_run(folder))
+    error, usage = _error_and_usage(result)
+    state: State = "failed" if error else "done"
     if isinstance(result, Report):
-        errors = [claim.verdict.error for claim in result.claims]
-        if errors and all(errors):
-            return _Ending("failed", result.outcome, errors[0], result.usage)
-        return _Ending("done", result.outcome, usage=result.usage)
+        return _Ending(state, result.outcome, error, usage)
     (verdict,) = result.verdicts
-    if verdict.error:
-        return _Ending("failed", "error", verdict.error, verdict.usage)
-    outcome = "unchecked" if verdict.why_unchecked else str(verdict.meaning or verdict.label)
-    return _Ending("done", outcome, usage=total_usage([verdict.usage]))
+    checked = "unchecked" if verdict.why_unchecked else str(verdict.meaning or verdict.label)
+    return _Ending(state, "error" if error else checked, error, usage)
+
+
+def with_its_end(check: Check, result: CheckResult | Report | None) -> Check:
+    """The check with its error and its cost, which for a run of a command only the result tells."""
+    if result is None or check.usage:
+        return check
+    error, usage = _error_and_usage(result)
+    return check._replace(error=error if check.state == "failed" else None, usage=usage)
+
+
+def _error_and_usage(result: CheckResult | Report) -> tuple[ErrorInfo | None, Usage]:
+    """The error of the first claim where every claim ended in one, and what all of them cost."""
+    if isinstance(result, Report):
+        errors, usage = [claim.verdict.error for claim in result.claims], result.usage
+    else:
+        errors = [verdict.error for verdict in result.verdicts]
+        usage = total_usage([verdict.usage for verdict in result.verdicts])
+    return (errors[0] if errors and all(errors) else None), usage
 
 
 def _failed(folder: Path, error: RedargueError) -> _Ending:
@@ -607,15 +622,32 @@ def _spent(folder: Path) -> Usage | None:
 def _of_a_command(run: RecordedRun) -> Check:
     """A run that a command recorded: it belongs to the user of this machine."""
     folder, shown = run.folder, (run.began, run.method, run.claims, run.name or run.first)
+    state: State
     check = Check(folder.name, folder, LOCAL, "failed", *shown)
     if not run.method:
         error = RecordError("its run.json cannot be read", hint="restore it, or remove the run")
         return check._replace(error=ErrorInfo.of(error))
     if sum(run.outcomes.values()) < run.claims:
-        state: State = "interrupted" if _finished_elsewhere(folder) else "running"
+        state = "interrupted" if _finished_elsewhere(folder) else "running"
         return check._replace(state=state, outcomes=run.outcomes)
-    outcome = next(iter(run.outcomes)) if len(run.outcomes) == 1 else ""
-    return check._replace(state="done", outcome=outcome, outcomes=run.outcomes)
+    if run.unread is not None:
+        outcome: str = outcome_of_claims(run.outcomes, unread=run.unread > 0)
+    else:
+        outcome = next(iter(run.outcomes)) if len(run.outcomes) == 1 else ""
+    state = "failed" if set(run.outcomes) == {ERROR} else "done"
+    return check._replace(state=state, outcome="unchecked" if outcome == NO_LABEL else outcome, outcomes=run.outcomes)
+
+
+def require_verdict(check: Check) -> None:
+    """Raises RecordError for a check without a verdict, which has no report."""
+    if check.recorded and read_run(check.folder).outcomes:
+        return
+    if check.error:
+        raise RecordError(f"this check has no report: {check.error.what}", hint=check.error.hint)
+    if check.state == "cancelled":
+        raise RecordError("this check was stopped: it has no verdict and no report", hint="start it again")
+    if check.state != "done":
+        raise RecordError("the check has no verdict yet", hint="it has a report once a claim has its verdict")
 
 
 def _has_ended(folder: Path) -> bool:

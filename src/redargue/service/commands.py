@@ -127,10 +127,12 @@ def _rules(
     options: RunParameters, search: SearchParameters, corpora: Mapping[str, str] = MappingProxyType({})
 ) -> RequestRules:
     from redargue.cli.options import live_tool, named_tools, run_config
-    from redargue.service.rules import RequestRules
+    from redargue.service.rules import RequestRules, check_budget
 
     live = live_tool(offline=search.offline)
-    return RequestRules(run_config(options, search), live, named_tools(search), corpora)
+    rules = RequestRules(run_config(options, search), live, named_tools(search), corpora)
+    check_budget(rules.spec, rules.allowed)
+    return rules
 
 
 TELEMETRY = ("off", "on", "content")

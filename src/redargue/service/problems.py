@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic.fields import FieldInfo
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from redargue.claims import Frozen
 from redargue.concurrency import Busy
@@ -26,6 +28,7 @@ from redargue.errors import (
     problem_message,
 )
 from redargue.files import NO_ROOM
+from redargue.registry import did_you_mean
 
 
 class UnknownCheck(RedargueError):
@@ -137,8 +140,8 @@ def rate_limit(places: int, free: int) -> dict[str, str]:
     }
 
 
-def handle_problems(application: FastAPI) -> None:
-    """Answers every error with problem details."""
+def handle_problems(application: FastAPI, no_page: Callable[[str], Response]) -> None:
+    """Answers every error with problem details; ``no_page`` shows a browser that there is none at a path."""
 
     @application.exception_handler(RedargueError)
     async def of_redargue(request: Request, error: RedargueError) -> JSONResponse:
@@ -150,16 +153,12 @@ def handle_problems(application: FastAPI) -> None:
         return problem_of_error(error).response(headers)
 
     @application.exception_handler(HTTPException)
-    async def of_http(request: Request, error: HTTPException) -> JSONResponse:
-        if error.detail == _NOT_PARSED:
-            return plain_problem(error.status_code, "the body cannot be read as JSON", _AS_JSON).response(error.headers)
-        return refusal(request.url.path, error.status_code, error.detail, headers=error.headers)
+    async def of_http(request: Request, error: HTTPException) -> Response:
+        return _refused(request, error, no_page)
 
     @application.exception_handler(RequestValidationError)
     async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
-        errors = tuple(_field_problem(each, error.body) for each in error.errors()[:20])
-        title, detail = "Unprocessable content", "the request is not valid"
-        return Problem(title=title, status=422, detail=detail, errors=errors).response()
+        return _invalid(request, error).response()
 
     @application.exception_handler(ClientDisconnect)
     async def of_left(request: Request, error: ClientDisconnect) -> JSONResponse:
@@ -177,12 +176,67 @@ def handle_problems(application: FastAPI) -> None:
         return refusal(request.url.path, 500, "the service failed", "its log says why")
 
 
-def _field_problem(error: Mapping[str, Any], body: object) -> FieldProblem:
+def _refused(request: Request, error: HTTPException, no_page: Callable[[str], Response]) -> Response:
+    path, is_api = request.url.path, request.url.path.startswith("/v1/")
+    if error.detail == _NOT_PARSED:
+        return plain_problem(error.status_code, "the body cannot be read as JSON", _AS_JSON).response(error.headers)
+    if (error.status_code, error.detail) == (404, HTTPStatus.NOT_FOUND.phrase):  # no route has this path
+        if is_api and getattr(request.app.state, "has_upstream", False):
+            message = f"the proxy does not serve {path:.60}; send this request to the model's own address"
+            return JSONResponse(openai_error(message, kind="invalid_request_error", code="unknown_url"), 404)
+        if not is_api and "text/html" in request.headers.get("accept", ""):
+            return no_page(path)
+    return refusal(path, error.status_code, error.detail, headers=error.headers)
+
+
+def _invalid(request: Request, error: RequestValidationError) -> Problem:
+    if isinstance(error.body, bytes):  # which FastAPI has not read
+        hint = "send it with the header Content-Type: application/json"
+        return plain_problem(400, "the body was not sent as JSON", hint)
+    found = [each for each in error.errors() if not _is_false(each, error.body)] or error.errors()
+    form = getattr(request.scope.get("route"), "body_field", None)
+    model = form.field_info.annotation if form else None
+    errors = tuple(_field_problem(each, error.body, model) for each in found[:20])
+    return Problem(title="Unprocessable content", status=422, detail="the request is not valid", errors=errors)
+
+
+# What pydantic says of a value of one type that it reads as each of several.
+_TRIED = {("string_type", dict), ("model_type", str), ("model_attributes_type", str)}
+
+
+def _is_false(error: Mapping[str, Any], body: object) -> bool:
+    """Whether a mistake is of a type that was only tried, or of a list that is short because some values are wrong."""
+    for part in error["loc"][1:]:
+        if not _holds(body, part):  # it is the name of a type
+            return (error["type"], type(error["input"])) in _TRIED
+        body = body[part]  # type: ignore[index]
+    return error["type"] == "too_short" and isinstance(body, list) and len(body) >= error["ctx"]["min_length"]
+
+
+def _known_fields(model: Any, place: Sequence[int | str]) -> Iterable[str]:
+    """The fields of the object of a request in which a place is."""
+    fields: Mapping[str, FieldInfo] = getattr(model, "model_fields", {})
+    for part in place[:-1]:
+        if part in fields:
+            kinds = [kind for kind in _kinds(fields[str(part)].annotation) if hasattr(kind, "model_fields")]
+            fields = kinds[0].model_fields if kinds else {}
+    return fields
+
+
+def _kinds(annotation: object) -> Iterator[Any]:
+    yield annotation
+    for part in get_args(annotation):
+        yield from _kinds(part)
+
+
+def _field_problem(error: Mapping[str, Any], body: object, model: object) -> FieldProblem:
     kind, *rest = error["loc"]
     if error["type"] == "json_invalid":
         return FieldProblem(pointer="", detail=f"the body is not JSON, from character {rest[0]} on")
     message = problem_message(error)
     detail = message if error["type"] in _OF_OURS else _QUOTED.sub("'…'", message)
+    if error["type"] == "extra_forbidden" and (known := _known_fields(model, rest)):
+        detail = f"there is no such field; {did_you_mean(str(rest[-1])[:60], known)}"
     if kind == "body":
         pointer = _pointer(rest, body, missing=error["type"] == "missing")
     else:

@@ -26,7 +26,7 @@ from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.reports.render import render
 from redargue.runs.record import read_events
-from redargue.service.checks import Check, CheckStore
+from redargue.service.checks import Check, CheckStore, require_verdict
 from redargue.service.context import Caller, Store
 from redargue.service.entries import CheckEntry, EventLine, note
 from redargue.service.guard import JsonRoute
@@ -234,8 +234,7 @@ async def _json_lines(blocks: _Blocks) -> AsyncIterator[bytes]:
 async def report_check(id_: _Id, format_: Format, store: Store, caller: Caller) -> Response:
     """The report of a check with at least one verdict."""
     check = store.get(id_, owner=caller.owner)
-    if not check.recorded:
-        raise HTTPException(409, "the check has no verdict yet")
+    await asyncio.to_thread(require_verdict, check)
     text = await asyncio.to_thread(render, check.folder, format_)
     return Response(text, media_type=MEDIA[format_], headers=_REPORT_HEADERS)
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cache, cached_property
 from math import ceil
 from typing import Annotated, Any, Self
@@ -22,14 +21,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from redargue.assembly import Parts, for_answers, method_of, tools_setting, without_files
 from redargue.backends import backends, require
-from redargue.claims import Claim, Frozen, read_labels
+from redargue.claims import AsOf, Claim, Frozen, read_labels
 from redargue.errors import RedargueError, UnsupportedTask, UsageError
 from redargue.evidence import Passage, UnreadFile
 from redargue.methods.base import methods, require_profile
 from redargue.methods.dry_run import costs
 from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools import tools as known_tools
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, Prices
 from redargue.runs.manifest import Origin
 from redargue.service.guard import depth
 from redargue.spec import RunSpec
@@ -38,6 +37,7 @@ from redargue.tasks.extract import BLOCK
 from redargue.text.extract import extraction_tasks
 from redargue.text.segment import Kind, Text, sentences_of, text_of
 from redargue.text.verification import check_options, documents_of
+from redargue.verifier import goes_online, require_spendable
 
 CLAIM_LENGTH = 10_000  # characters
 TEXT_LENGTH = 100_000  # characters
@@ -95,7 +95,7 @@ class RunChoices(Frozen):
     profile: str = Field(default="", max_length=100)
     settings: _Settings = Field(default_factory=dict)
     labels: str = Field(default="", max_length=1_000)
-    as_of: date | None = None
+    as_of: AsOf = None
     strict_as_of: bool = False
     budget: str = Field(default="", max_length=100)
     seed: int | None = Field(default=None, ge=0, lt=1 << 53)
@@ -154,8 +154,12 @@ def _document(number: int, context: str | ContextDocument) -> Passage:
     return Passage(**context.model_dump() | {"document": context.document or f"context-{number}"})
 
 
-# What a check's options are called in a request.
-_OPTIONS = {"--strict-as-of": "as_of", "--labels": "labels", "--context": "contexts"}
+# What a check's options are called in a request, and what to do about them; empty for what is done anywhere.
+_OPTIONS = {
+    "--strict-as-of": ("as_of", 'set one, such as "2024-03-31"'),
+    "--labels": ("labels", ""),
+    "--context": ("contexts", "give the text of a document"),
+}
 SAMPLE = "starter"  # the articles that come with redargue
 _LOCAL = ("corpus", "keywords")  # they search the operator's corpus, and cost nothing
 
@@ -240,12 +244,17 @@ class RequestRules:
         if request.claim is not None:
             with _field("claim"):
                 return PreparedRequest(spec=spec, claim=spec.claim(request.claim), text=None, has_documents=given)
+        if request.kind == "qa" and not request.question.strip():
+            raise UsageError(
+                "an answer of the kind qa is checked with its question", where="question", hint="give both"
+            )
         with _field("text"):
             text = text_of(request.text or "", kind=request.kind, context=request.question)
         try:
             check_options(text, spec, request.documents)
         except UsageError as error:
-            raise UsageError(error.what, where=_OPTIONS.get(error.where, "text"), hint=error.hint) from None
+            where, hint = _OPTIONS.get(error.where, ("text", ""))
+            raise UsageError(error.what, where=where, hint=hint or error.hint) from None
         return PreparedRequest(spec=spec, claim=None, text=text, has_documents=given)
 
     def _store(self, corpus: str) -> str:
@@ -266,7 +275,10 @@ class RequestRules:
                 changes["labels"] = read_labels(choices.labels)
         with _field("budget"):
             changes["budget"] = Budget.lower(choices.budget, spec.budget)
-        return spec.updated(**changes)
+        spec = spec.updated(**changes)
+        with _field("budget"):
+            check_budget(spec, () if getattr(choices, "contexts", None) else method_of(spec).tools())
+        return spec
 
     def _with_method(self, request: RunChoices, kept: tuple[str, ...] | None) -> RunSpec:
         base = self.spec
@@ -287,7 +299,7 @@ class RequestRules:
         with _field("settings"):
             made = method_of(spec)
             used = made.tools()
-        if not spec.model and spec.backend in ("", "embedded"):
+        if _is_embedded(spec):
             require_performed(method, made.tasks())
         for tool in used:
             if tool not in (*self.allowed, *(kept or ())):
@@ -331,6 +343,17 @@ def require_performed(method: str, tasks: tuple[type[AnyTask], ...]) -> None:
         raise UnsupportedTask(error.what, where="method", hint=hint) from None
 
 
+def check_budget(spec: RunSpec, searched: Iterable[str]) -> None:
+    """Raises UsageError for a budget in a unit that no run with these search tools spends."""
+    if spec.budget and _is_embedded(spec) and not spec.mcp:  # a model costs money, and so may a server's tools
+        online = filter(goes_online, searched)
+        require_spendable(Budget.parse(spec.budget), "embedded", Prices.read(spec.prices), online)
+
+
+def _is_embedded(spec: RunSpec) -> bool:
+    return not spec.model and spec.backend in ("", "embedded")
+
+
 def with_workspace(spec: RunSpec, owner: str) -> RunSpec:
     """The configuration with a workspace of the evidence memory that only one owner uses, where there is a memory."""
     if not owner or getattr(method_of(spec).settings, "remembering", None) is None:
@@ -345,8 +368,11 @@ def _field(name: str) -> Iterator[None]:
         yield
     except UsageError as error:
         inner = error.where if re.fullmatch(r"\w[\w.-]*", error.where) else ""
-        where = f"settings.{inner}" if name == "settings" and inner else name
-        raise type(error)(error.what, where=where, hint=error.hint) from None
+        if name == "settings" and inner:
+            name = f"settings.{inner}"
+        elif inner in RunChoices.model_fields:
+            name = inner
+        raise type(error)(error.what, where=name, hint=error.hint) from None
 
 
 def _named_in(request: RunChoices, tool: str) -> str:

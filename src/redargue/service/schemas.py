@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from redargue.claims import Frozen
 from redargue.reports import CheckResult
-from redargue.service.checks import Check
+from redargue.service.checks import Check, with_its_end
 from redargue.service.entries import State
 from redargue.text import Report
 from redargue.verdicts import ErrorInfo, Usage
@@ -71,6 +71,7 @@ class CheckAnswer(CheckSummary):
 
     @classmethod
     def with_result(cls, check: Check, result: CheckResult | Report | None) -> CheckAnswer:
+        check = with_its_end(check, result)
         return cls.of(check, result=result, error=check.error, usage=check.usage)
 
 

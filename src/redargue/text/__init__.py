@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -12,6 +12,7 @@ from pydantic import Field
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.evidence import UnreadFile
+from redargue.runs.folders import ERROR, NO_LABEL, UNCHECKED
 from redargue.sanitize import counted, shortened
 from redargue.text.extract import Extraction
 from redargue.text.segment import Kind, Text, UncheckedSentence
@@ -136,14 +137,18 @@ def outcome(verdicts: Sequence[Verdict], *, unread: bool = False) -> Outcome:
     Args:
         unread: whether sentences without a claim may state something that was not checked.
     """
-    meanings = [None if verdict.why_unchecked else verdict.meaning for verdict in verdicts]
-    if Meaning.REFUTED in meanings:
+    checked = [UNCHECKED if each.unchecked or each.error else each.meaning or NO_LABEL for each in verdicts]
+    return outcome_of_claims(checked, unread=unread)
+
+
+def outcome_of_claims(outcomes: Collection[str], *, unread: bool = False) -> Outcome:
+    """The same from the outcomes that the claims have in a list of runs (:mod:`redargue.runs.folders`)."""
+    names = set(outcomes)
+    if Meaning.REFUTED in names:
         return Outcome.NON_FACTUAL
-    if all(verdict.unchecked or verdict.error for verdict in verdicts):
-        return Outcome.UNCHECKED if verdicts or unread else Outcome.NOT_CHECKABLE
-    if unread:
-        return Outcome.UNDECIDED
-    return Outcome.FACTUAL if set(meanings) == {Meaning.SUPPORTED} else Outcome.UNDECIDED
+    if names <= {UNCHECKED, ERROR}:
+        return Outcome.UNCHECKED if names or unread else Outcome.NOT_CHECKABLE
+    return Outcome.FACTUAL if names == {Meaning.SUPPORTED} and not unread else Outcome.UNDECIDED
 
 
 def build_report(

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from redargue.assembly import Parts, RunOptions, can_remember, connect, for_answers, method_of, read_options
 from redargue.backends import require
 from redargue.caveats import Unchecked, UncheckedReason
-from redargue.claims import Claim, Meaning
+from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, UsageError, problem_location, problem_of
 from redargue.events import CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage, distinct_names
@@ -189,7 +189,7 @@ def check_options(text: Text, spec: RunSpec, documents: Sequence[Passage] | None
     labels = spec.labels
     if spec.strict_as_of and spec.as_of is None:
         raise UsageError("the text has no as-of date", where="--strict-as-of", hint="set one: --as-of 2024-03-31")
-    if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
+    if not labels.has_both_sides:
         what = f"the labels {labels.name!r} do not say whether a claim is supported or refuted"
         raise UsageError(what, where="--labels", hint="use labels that do, such as fever or two")
     if documents is None and text.kind == "summary":

@@ -165,13 +165,16 @@ def test_wrong_requests_are_refused_in_openais_shape_and_not_sent_on(
     ("given", "said"),
     [
         ({"modus": "block"}, "there is no field 'modus' (redargue.modus)\n  → did you mean 'mode'"),
-        ({"contexts": "a text"}, "Input should be a list (redargue.contexts)"),
+        ({"mode": "nonsense"}, "'nonsense' does not fit: Input should be 'off', "),
+        ({"as_of": "yesterday"}, "'yesterday' does not fit: a date is written like 2024-03-31 (redargue.as_of)"),
+        ("all", "'all' does not fit: Input should be an object (redargue)"),
+        ({"contexts": "a text"}, "'a text' does not fit: Input should be a list (redargue.contexts)"),
         ({"contexts": [{"txt": "a"}]}, "there is no field 'txt' (redargue.contexts.0.txt)\n  → did you mean 'text'"),
         ({"contexts": ["a", {"title": "b"}]}, "Field required (redargue.contexts.1.text)"),
-        ({"contexts": [5]}, "Input should be a valid string (redargue.contexts.0)"),
+        ({"contexts": [5]}, "5 does not fit: Input should be a valid string (redargue.contexts.0)"),
     ],
 )
-def test_a_wrong_field_is_named_without_types_and_with_those_that_there_are(given: dict[str, Any], said: str) -> None:
+def test_a_wrong_field_is_named_without_types_and_with_those_that_there_are(given: object, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         read_check_options(given)
     assert str(refused.value).startswith(said)

@@ -37,6 +37,13 @@ def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatc
             assert httpx2.get(f"{service.url}/v1/models", timeout=120).status_code == 401
             listed = httpx2.get(f"{service.url}/v1/models", headers=bearer, timeout=120)
             assert (listed.content, upstream.asked[-1].method) == (chat_whole(ANSWER), "GET")
+            other = httpx2.post(f"{service.url}/v1/embeddings", json={"input": "x"}, headers=bearer, timeout=120)
+            assert (other.status_code, other.json()["error"]["code"]) == (404, "unknown_url")
+            assert "/v1/embeddings; send this request to the model's own address" in other.json()["error"]["message"]
+            assert (
+                httpx2.get(f"{service.url}/v1/checks/none", headers=bearer, timeout=120).json()["title"]
+                == "Unknown check"
+            )
             large = httpx2.post(url, content=b"x" * 2_000_001, headers=bearer, timeout=120)
             assert (large.status_code, set(large.json()["error"])) == (413, {"message", "type", "param", "code"})
             grade = {"output": GERMAN, "context": {"vars": {"contexts": BRIDGE}}}

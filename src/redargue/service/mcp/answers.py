@@ -27,7 +27,7 @@ from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.web_pages import read_page
 from redargue.sanitize import counted, link_address, shortened
-from redargue.service.checks import Check
+from redargue.service.checks import Check, with_its_end
 from redargue.service.entries import State
 from redargue.text import Outcome, Report, unchecked_reasons
 from redargue.text import outcome as outcome_of
@@ -177,6 +177,7 @@ class FetchedDocument(Frozen):
 def answer_of(check: Check, result: CheckResult | Report | None) -> ToolAnswer:
     if not check.ended:
         return ToolAnswer(id=check.id, state=check.state, poll_after_s=POLL_AFTER_S)
+    check = with_its_end(check, result)
     if isinstance(result, Report):
         found = _assessment(assessed(result))
     elif result and result.verdicts and len(result.verdicts) == check.claims:

@@ -10,7 +10,6 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from datetime import date
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
@@ -30,6 +29,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from redargue.adapters.grounding import unanswerable
 from redargue.assembly import Parts, tools_setting, with_default_tool
+from redargue.claims import AsOf
 from redargue.errors import RecordError, RedargueError, UsageError, problem_location, problem_of
 from redargue.methods.base import methods
 from redargue.net.fetch import PageFetcher
@@ -97,7 +97,7 @@ class VerifierTools:
         claim: Annotated[str, Field(description="One claim that is understood without context, in English.")],
         context: _Context,
         method: _Method = "",
-        as_of: Annotated[date | None, Field(description="Judge by what was published until this date.")] = None,
+        as_of: Annotated[AsOf, Field(description="Judge by what was published until this date.")] = None,
         sources: Annotated[
             list[str] | None, Field(description="Names of search tools; null for the server's choice.")
         ] = None,

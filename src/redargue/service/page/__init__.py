@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from redargue.assembly import for_answers
-from redargue.claims import Meaning
+from redargue.claims import LabelSet
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_location, problem_of
 from redargue.methods.base import methods
@@ -26,7 +26,7 @@ from redargue.reports.render import render
 from redargue.retrieval.corpus.index import has_no_corpus
 from redargue.retrieval.corpus.ingest import file_types
 from redargue.sanitize import counted, shortened
-from redargue.service.checks import Check, CheckStore
+from redargue.service.checks import Check, CheckStore, require_verdict
 from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_of
 from redargue.service.keys import SESSION_SECONDS, Keys
 from redargue.service.page.batch import Filter
@@ -41,10 +41,9 @@ from redargue.service.page.runs import (
     writes_docx,
 )
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
-from redargue.service.problems import UnknownCheck, status_of
+from redargue.service.problems import UnknownCheck, status_of, without_paths
 from redargue.service.routes import MEDIA, REPORT_POLICY
-from redargue.service.rules import CONTEXTS, SAMPLE, UNREAD_FILES, CheckRequest
-from redargue.spec import RunSpec
+from redargue.service.rules import CLAIM_LENGTH, CONTEXTS, SAMPLE, TEXT_LENGTH, UNREAD_FILES, CheckRequest
 from redargue.text.segment import has_several_sentences
 
 _PING = 15.0  # seconds
@@ -75,13 +74,19 @@ def shown(html: str, status: int = 200) -> HTMLResponse:
     return HTMLResponse(html, status, HEADERS)
 
 
-def failed(error: RedargueError) -> HTMLResponse:
-    """An error as a page; the status is 404 for what is not there."""
+def failed(error: RedargueError, *, signed_in: bool = False, is_local: bool = False) -> HTMLResponse:
+    """An error as a page; the status is 404 for what is not there. Paths are shown only to a local user."""
     if isinstance(error, UnknownCheck):
         status, title = 404, "Not found"
     else:
         status, title = 409 if isinstance(error, RecordError) else 422, "This cannot be shown"
-    return shown(render_page("problem.html", title=title, problem=str(error)), status)
+    problem = str(error) if is_local else without_paths(str(error))
+    return shown(render_page("problem.html", title=title, problem=problem, signed_in=signed_in), status)
+
+
+def no_page(path: str) -> HTMLResponse:
+    what, hint = f"there is no page {path[:60]!r}", "the first page lists the checks"
+    return failed(UnknownCheck(what, hint=hint), is_local=True)
 
 
 def _as_page(handler: Callable[_P, Awaitable[Response]]) -> Callable[_P, Awaitable[Response]]:
@@ -92,7 +97,8 @@ def _as_page(handler: Callable[_P, Awaitable[Response]]) -> Callable[_P, Awaitab
         try:
             return await handler(*args, **named)
         except RedargueError as error:
-            return failed(error)
+            visitor = named.get("visitor")
+            return failed(error, signed_in=isinstance(visitor, CallerInfo) and bool(visitor.owner))
 
     return answered
 
@@ -190,7 +196,7 @@ async def _home(
     is_another = of_answers != store.spec.method
     return render_page(
         "home.html",
-        title="Checks",
+        title="Error: Checks" if problems else "Checks",
         signed_in=bool(owner),
         path="/",
         problems=problems,
@@ -223,16 +229,14 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     try:
         given, uploads = await _uploaded(request)
         if uploads.article and given["words"].strip():
-            return await refused(f"{uploads.name}: write a text or choose its file, not both")
+            problem = f"{uploads.name}: write a text or choose its file, not both; the file has to be chosen again"
+            return await refused(problem)
         if uploads.article:
             given = {**given, "what": "text", "name": uploads.name, "words": uploads.article}
-        if uploads.problems:
-            return await refused(*uploads.problems)
-        if uploads.unread_files and not (uploads.documents or given["document"].strip()):
-            return await refused(_NOTHING_READ)
-        if not given["what"]:
-            given = {**given, "what": _kind_of(given["words"], store.spec)}
-        asked = _request(given, uploads)
+        kind = given["what"] or _kind_of(given["words"], store.spec.labels)
+        if problems := _objections(given, kind, uploads, store.spec.labels):
+            return await refused(*problems)
+        asked = _request({**given, "what": kind}, uploads)
         check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
         return await refused(f"{problem_location(error) or 'The form'}: {problem_of(error)}")
@@ -247,11 +251,28 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     return to(f"/runs/{check.id}")
 
 
-def _kind_of(words: str, spec: RunSpec) -> str:
+def _kind_of(words: str, labels: LabelSet) -> str:
     """What a visitor wrote who did not choose: a text where it has several sentences, and labels that a text needs."""
-    meanings = {label.meaning for label in spec.labels.labels}
-    fits = meanings >= {Meaning.SUPPORTED, Meaning.REFUTED}
-    return "text" if fits and has_several_sentences(words.strip()) else "claim"
+    return "text" if labels.has_both_sides and has_several_sentences(words.strip()) else "claim"
+
+
+def _objections(given: Mapping[str, str], kind: str, uploads: Uploads, labels: LabelSet) -> Sequence[str]:
+    """Why a form is not sent, in the form's words; the rules say the rest."""
+    words = given["words"].strip()
+    if uploads.problems:
+        return uploads.problems
+    if uploads.unread_files and not (uploads.documents or given["document"].strip()):
+        return (_NOTHING_READ,)
+    if not words:
+        return ("Write a claim or a text, or choose a file",)
+    if not given["what"] and kind == "claim" and labels.judges_statements and words.endswith("?"):
+        return ("This is a question, and only a statement is supported or refuted: state it, or choose “one claim”",)
+    is_text = kind == "text"
+    most = TEXT_LENGTH if is_text else CLAIM_LENGTH
+    if len(words) > most:
+        instead = "check it in parts" if is_text else "choose “a text”, or shorten it"
+        return (f"The {kind} has {len(words):,} characters, and at most {most:,} are possible: {instead}",)
+    return ()
 
 
 def _request(given: Mapping[str, str], uploads: Uploads) -> CheckRequest:
@@ -400,13 +421,15 @@ async def stop(id_: str, store: Store, visitor: Visitor) -> Response:
 @page_router.get("/runs/{id_}/report.{kind}")
 @_as_page
 async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Response:
+    check = store.get(id_, owner=visitor.owner)
+    await asyncio.to_thread(require_verdict, check)
     if kind == "docx" and writes_docx():
-        content = await asyncio.to_thread(run_docx, store.get(id_, owner=visitor.owner).folder)
+        content = await asyncio.to_thread(run_docx, check.folder)
         headers = {**HEADERS, "content-disposition": f'attachment; filename="{quote(id_)}.docx"'}
         return Response(content, media_type=_DOCX, headers=headers)
     if kind not in MEDIA:
         raise UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(MEDIA)}")
-    text = await asyncio.to_thread(render, store.get(id_, owner=visitor.owner).folder, kind)
+    text = await asyncio.to_thread(render, check.folder, kind)
     headers = {**HEADERS, "content-security-policy": REPORT_POLICY}
     return Response(text, media_type=f"{MEDIA[kind]}; charset=utf-8", headers=headers)
 
@@ -430,6 +453,7 @@ async def compare_page(
         "compare.html",
         title="Compare checks",
         path="/compare",
+        signed_in=bool(visitor.owner),
         problem=problem,
         comparison=comparison,
         checks=[check for check in listed.checks if check.state in finished and check.claims],

@@ -55,8 +55,9 @@ def run_of(check: Check) -> SingleRun:
 
 
 def control(check: Check) -> dict[str, object]:
-    """What ``control.html`` shows."""
-    return {"run": check.id, "can_stop": not check.ended, "ended": _ended("ended", check)}
+    """What ``control.html`` shows, and whether its owner can sign out."""
+    shown = {"run": check.id, "can_stop": not check.ended, "ended": _ended("ended", check)}
+    return {**shown, "signed_in": bool(check.owner)}
 
 
 def _ended(name: str, check: Check) -> Markup:

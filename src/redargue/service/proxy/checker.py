@@ -191,7 +191,8 @@ class Checkers:
         reading = spec.model_copy(update=own)
         if plan.method == FIRST_READER and not _has_model(operator):
             return reading, None
-        debating = RequestRules(spec, tools=spec.tools).spec_for(RunChoices(method=plan.method))
+        rules = RequestRules(spec.model_copy(update={"budget": None}), tools=spec.tools)
+        debating = rules.spec_for(RunChoices(method=plan.method))
         return reading, debating.model_copy(update={"budget": self._budget(plan)})
 
     def _budget(self, plan: Plan) -> str | None:

@@ -75,7 +75,8 @@ def proxy_router(proxy: Proxy) -> APIRouter:
     """The routes for a FastAPI application."""
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        application.state.has_upstream = bool(proxy.checkers.settings.upstream)
         warming = asyncio.create_task(asyncio.to_thread(_warm, proxy.checkers.settings))
         async with proxy.upstream.transport:  # connections to the upstream stay open
             try:

@@ -13,7 +13,7 @@ import httpx2
 from pydantic import Field, ValidationError, field_validator
 
 from redargue.assembly import method_of
-from redargue.claims import Frozen
+from redargue.claims import AsOf, Frozen
 from redargue.errors import UsageError, problem_message, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
@@ -181,7 +181,7 @@ class CheckOptions(Frozen):
     budget: str | None = None
     timeout_s: float | None = Field(default=None, gt=0)
     min_supported: float | None = Field(default=None, ge=0, le=1)
-    as_of: date | None = None
+    as_of: AsOf = None
     on_failure: OnFailure | None = None
     block_as: BlockAs | None = None
     undecided: Undecided | None = None
@@ -302,6 +302,7 @@ def _misfit(error: ValidationError) -> UsageError:
     place = [str(part) for at, part in enumerate(first["loc"]) if at < 2 or part not in ("str", "RequestContext")]
     where = ".".join(["redargue", *place])
     if not unknown:
-        return UsageError(problem_message(first), where=where)
+        value = "" if first["type"] == "missing" else f"{first['input']!r:.60} does not fit: "
+        return UsageError(value + problem_message(first), where=where)
     known = CheckOptions.model_fields if len(place) == 1 else RequestContext.model_fields
     return UsageError(f"there is no field {place[-1]!r:.60}", where=where, hint=did_you_mean(place[-1][:60], known))
