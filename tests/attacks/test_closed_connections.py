@@ -112,9 +112,20 @@ def test_the_tools_of_mcp_report_an_endpoint_that_closes(endpoint: Closing) -> N
         assert "Traceback" not in process.stderr.read()
 
 
-@pytest.mark.parametrize(
+TOOL_SERVERS = pytest.mark.parametrize(
     "arguments", [["mcp", "--store", "starter", "--offline"], ["mcp-tools", "wikipedia"]], ids=["mcp", "mcp-tools"]
 )
+
+
+@TOOL_SERVERS
+def test_a_tool_server_ends_at_sigterm_though_its_input_stays_open(arguments: list[str]) -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    with speaking(*arguments) as process:
+        process.terminate()
+        assert process.wait(READY) == -signal.SIGTERM
+
+
+@TOOL_SERVERS
 def test_a_tool_server_ends_when_its_client_stops_reading(arguments: list[str]) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     with speaking(*arguments) as process:

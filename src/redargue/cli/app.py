@@ -2,7 +2,7 @@
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 finished, 1 a gate set by the user failed, 2 usage or
 configuration, 3 some claims ended in errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted, 141
-the reader of stdout left, as ``| head`` does.
+the reader of stdout left, as ``| head`` does, 143 ended by SIGTERM.
 
 A package adds a command through an entry point; ``bench …`` adds it to the group::
 
@@ -19,18 +19,20 @@ import ast
 import errno
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise, takewhile
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from redargue.cli.output import INTERRUPTED, replace_unencodable, watch_readers
+from redargue.cli.output import INTERRUPTED, TERMINATED, replace_unencodable, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import NO_ROOM, config_home
@@ -292,10 +294,19 @@ def main() -> None:
     replace_unencodable()
     watch_readers()
     _open_closed_streams()
+    terminated: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        """Ends the command as Ctrl-C does: a budget has to count the requests that are in flight."""
+        terminated.append(number)
+        handler = signal.getsignal(signal.SIGINT)  # asyncio's; a script's background jobs ignore Ctrl-C
+        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
+
+    signal.signal(signal.SIGTERM, interrupt)
     code = run(sys.argv[1:])
     if sys.stdout:
         sys.stdout.flush()
-    sys.exit(code)
+    sys.exit(TERMINATED if terminated and code == INTERRUPTED else code)
 
 
 def _open_closed_streams() -> None:
