@@ -156,6 +156,14 @@ def test_a_command_ends_quietly_when_its_reader_leaves(arguments: list[str], buf
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+def test_a_full_standard_output_is_named() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([COMMAND, "list", "methods"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, b"'standard output' cannot be used: No space left" in done.stderr) == (2, True)
+    assert b"REDARGUE_HOME" not in done.stderr
+
+
 def test_check_ends_quietly_when_the_reader_of_its_lines_leaves(tmp_path: Path) -> None:
     claims = tmp_path / "claims.txt"
     claims.write_text("".join(f"{number}: {CLAIM}\n" for number in range(200)))

@@ -35,7 +35,7 @@ from typer.core import TyperGroup
 from redargue.cli.output import INTERRUPTED, TERMINATED, replace_unencodable, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
-from redargue.files import NO_ROOM, config_home
+from redargue.files import NO_ROOM, config_home, home
 from redargue.registry import Registry, did_you_mean, install
 from redargue.sanitize import NotUtf8, printable
 
@@ -354,8 +354,12 @@ def _print_error(problem: RedargueError) -> int:
 
 def _problem(error: OSError) -> UsageError:
     """A full disk, or a folder that cannot be written, in words."""
+    if error.errno == errno.ENOENT and not error.filename:  # of os.getcwd
+        return UsageError("the working folder is not there any more", hint="change to another one")
     place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
-    hint = "choose another folder: REDARGUE_HOME is the home of runs and corpora"
+    hint = "choose another folder"
+    if Path(str(error.filename or home())).is_relative_to(home()):
+        hint += ": REDARGUE_HOME is the home of runs and corpora"
     if error.errno in NO_ROOM:
         hint = f"make room, or {hint}"
     elif error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):

@@ -139,7 +139,14 @@ class _Unread(io.FileIO):
 
 
 class _Output(_Unread):
-    """Standard output: without a reader, nothing is left to do."""
+    """Standard output: without a reader, nothing is left to do; an error names it."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = "standard output"
+            raise
 
     def without_reader(self, data: ReadableBuffer) -> int:
         raise SystemExit(READER_LEFT)
