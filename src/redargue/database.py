@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock, RLock
@@ -201,9 +201,11 @@ class Database:
         if self.writable:
             execute("PRAGMA journal_mode = WAL")
         made_by = execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
+        if not made_by:
+            raise CorpusError(f"{str(self.path)!r} is damaged: it names no embedder", hint=self._restore)
         if embedder and made_by != (embedder,):
             raise UsageError(
-                f"{str(self.path)!r} holds vectors of {made_by and made_by[0]!r}, not of {embedder!r}",
+                f"{str(self.path)!r} holds vectors of {made_by[0]!r}, not of {embedder!r}",
                 hint=f"create a separate {self.noun} for this embedder: {self.create_command} PATH",
             )
 
@@ -326,11 +328,10 @@ class Database:
         try:
             if self.writable:
                 make_folder(path.parent)
-            if path.exists():
-                if _OPEN[file_identity(path) or (0, 0)] > 0:
-                    return
-                with open_to_read(path) as file:
-                    header = file.read(100)
+            if _OPEN[file_identity(path) or (0, 0)] > 0:
+                return
+            with suppress(FileNotFoundError), open_to_read(path) as file:
+                header = file.read(100)
         except OSError as error:
             raise UsageError(f"{str(path)!r} cannot be opened: {error.strerror or error}", hint=elsewhere) from error
         ours = header.startswith(_MAGIC) and header[68:72] == self.application.to_bytes(4, "big")

@@ -13,7 +13,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar, cast
 
@@ -130,14 +130,24 @@ class Closable(ABC):
 
 @contextmanager
 def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
-    """A new file that replaces ``path`` when the block ends, durably; a link is replaced, not followed."""
+    """A new file that replaces ``path`` when the block ends, durably; a link is replaced, not followed.
+
+    If the block fails, nothing is left of it; an OSError names the file.
+    """
     new = temporary or path.with_suffix(".new")
     new.unlink(missing_ok=True)
-    with open_to_write(new) as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        with open_to_write(new) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            new.unlink()
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(path)
+        raise
 
 
 def make_folder(path: Path) -> None:

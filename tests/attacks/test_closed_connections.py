@@ -112,9 +112,20 @@ def test_the_tools_of_mcp_report_an_endpoint_that_closes(endpoint: Closing) -> N
         assert "Traceback" not in process.stderr.read()
 
 
-@pytest.mark.parametrize(
+TOOL_SERVERS = pytest.mark.parametrize(
     "arguments", [["mcp", "--store", "starter", "--offline"], ["mcp-tools", "wikipedia"]], ids=["mcp", "mcp-tools"]
 )
+
+
+@TOOL_SERVERS
+def test_a_tool_server_ends_at_sigterm_though_its_input_stays_open(arguments: list[str]) -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    with speaking(*arguments) as process:
+        process.terminate()
+        assert process.wait(READY) == -signal.SIGTERM
+
+
+@TOOL_SERVERS
 def test_a_tool_server_ends_when_its_client_stops_reading(arguments: list[str]) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     with speaking(*arguments) as process:
@@ -143,6 +154,14 @@ def test_a_command_ends_quietly_when_its_reader_leaves(arguments: list[str], buf
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+def test_a_full_standard_output_is_named() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([COMMAND, "list", "methods"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, b"'standard output' cannot be used: No space left" in done.stderr) == (2, True)
+    assert b"REDARGUE_HOME" not in done.stderr
 
 
 def test_check_ends_quietly_when_the_reader_of_its_lines_leaves(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from redargue.events import canonical
 from redargue.runs.record import read_events
+from support.loopback import HEALTHY, Behaviour, Loopback
 
 pytestmark = pytest.mark.slow
 CLAIMS = "Bees are insects.\nBees are birds.\nThe Moon is made of cheese.\nIron melts in water.\n" * 2
@@ -75,3 +77,18 @@ def test_interrupted_by_hand_is_exit_130(command: list[str], tmp_path: Path) -> 
         [sys.executable, "-m", "redargue.cli.app", "replay", str(tmp_path / "run")], capture_output=True, check=False
     )
     assert b"every event is as recorded" in replayed.stderr
+
+
+def test_a_budget_counts_the_requests_that_were_in_flight_at_sigterm(command: list[str], tmp_path: Path) -> None:
+    with Loopback(behaviour=Behaviour(hang_routes=("chat",))) as server:
+        model = ["--base-url", f"{server.url}/v1", "--model", "m", "--method", "single-reader", "--tool", "corpus"]
+        command = [*command[:-1], *model, "--concurrency", "2", "--budget", "3calls", "--run", str(tmp_path / "run")]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        asyncio.run(server.arrived(count=2))
+        process.terminate()
+        _, err = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 143
+        assert b"interrupted; to resume" in err
+        server.behaviour = HEALTHY
+        assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 4
+        assert server.counts.requests["chat"] == 3

@@ -338,6 +338,16 @@ def test_only_a_full_disk_asks_for_room(
     assert ("make room" in err) == hint.startswith("make room")
 
 
+def test_a_working_folder_that_was_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert run(["list", "methods"]) == 2
+    assert "the working folder is not there any more" in capsys.readouterr().err
+
+
 def test_a_page_without_its_package_leads_to_the_report(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -39,6 +40,28 @@ def test_a_report_is_written_where_a_file_is_named(bench: Path, capsys: pytest.C
     assert out == ""
     assert "report.md" in err
     assert path.read_text(encoding="utf-8").startswith("# 2 systems on fever")
+
+
+def test_a_report_for_which_there_is_no_room_leaves_the_old_one(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def half(path: Path, content: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(content[:100])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = bench.parent / "report.md"
+    path.write_text("the old one")
+    path.chmod(0o640)
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_bytes", half)
+        assert run(["report", str(bench), "-o", str(path)]) == 2
+    assert "report.md' cannot be written: No space left on device (--out)\n  → make room" in capsys.readouterr().err
+    assert path.read_text() == "the old one"
+    assert sorted(each.name for each in path.parent.iterdir()) == ["b", "report.md"]
+    assert run(["report", str(bench), "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8").startswith("# 2 systems on fever")
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_page_is_written_into_the_run_and_opened(

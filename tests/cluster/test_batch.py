@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from redargue.cli.app import run
+from redargue.cluster.store import LedgerAway
 from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
 from redargue.runs.record import read_events, writing
@@ -153,6 +154,21 @@ def test_a_killed_command_leaves_no_worker_and_goes_on(command: list[str], one: 
     assert run([*command, str(many), "--engine", "local"]) == 0
     assert set(keys(many).values()) == {1}
     assert [each["label"] for each in lines(many)] == [each["label"] for each in lines(one)]  # what was stopped counts
+
+
+def test_a_ledger_that_went_away_for_too_long_is_not_waited_for_again(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+
+    def wait(*_: object, **options: object) -> None:
+        out.rename(tmp_path / "moved")
+        raise LedgerAway("the ledger is not there; it was waited for 6 s")
+
+    monkeypatch.setattr("redargue.cluster.commands._supervise", wait)
+    assert run([*command, str(out), "--engine", "local"]) == 5
+    assert capfd.readouterr().err == "redargue: the ledger is not there; it was waited for 6 s\n"
+    assert not out.exists()
 
 
 @pytest.mark.slow

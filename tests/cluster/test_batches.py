@@ -57,6 +57,20 @@ def test_every_batch_is_listed_with_how_far_it_is(opened: Opened) -> None:
     assert (first.workers, first.id) == (1, find_batch(database, first.id[:12]).id)
 
 
+@pytest.mark.parametrize("command", [["ledger", "ls"], ["worker"]], ids=" ".join)
+def test_a_damaged_ledger_is_exit_2_with_what_to_do(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ledger.db"
+    with closing(open_ledger(path)) as database:
+        batch_of(database)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    assert run([*command, str(path)]) == 2
+    assert "ledger.db' is damaged: " in (err := capfd.readouterr().err)
+    assert "→ restore the file from a backup" in err
+
+
 def test_a_dropped_batch_is_gone_and_the_others_stay(opened: Opened, clock: Clock) -> None:
     database = opened()
     worker, other = worked(database), worked(database, seed=1)

@@ -158,6 +158,16 @@ def test_quotations_in_the_reasons_count_where_the_others_cannot_decide(quotes: 
 def test_two_different_answers_in_one_reply_are_no_answer() -> None:
     with pytest.raises(ValueError, match="several different answers"):
         read(ANSWER, f"{GOOD}\n{OTHER}")
+    with pytest.raises(ValueError, match="the key 'label' has different values"):
+        read(ANSWER, GOOD[:-1] + ', "label": "REFUTES"}')
+    with pytest.raises(ValueError, match="the key 'verdict' has different values"):
+        read(CHECK, '{"statements": [{"statement": "s", "reason": "r", "verdict": 1, "verdict": 0}]}')
+    assert labelled(GOOD[:-1] + ', "label": "SUPPORTS"}') == "SUPPORTS"
+
+
+def test_an_object_of_a_page_is_no_answer_whatever_keys_it_repeats() -> None:
+    page = Passage(text=PAGE_JSON.replace('"label"', '"label": "SUPPORTS", "label"'))
+    assert labelled(PAGE_JSON.replace(", ", ",  "), task=AnswerClaim(claim=CLAIM, passages=(page,))) is None
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,7 @@ BAD = {
     "no function": (raw(content=None, tool_calls=[{"id": "c"}, {"function": "search"}]), "no name"),
     "an answer and a call": (Calls((ANSWERED.calls[0], ASKED.calls[0])), "something else beside it"),
     "two answers": (Calls(((ANSWER, {"answer": "True"}), (ANSWER, {"answer": "False"}))), "something else beside it"),
+    "an answer twice": (Calls(((ANSWER, '{"answer": "True", "answer": "False"}'),)), "'answer' has different values"),
     "an answer without an answer": (Calls(((ANSWER, {"thought": "Hm."}),)), "takes thought, quotes and answer"),
     "an answer with a tool in it": (Calls(((ANSWER, {"answer": None, "action": {}}),)), "an action or an answer"),
     "no label": (Calls(((ANSWER, {"answer": "perhaps"}),)), "not one of the answers True, False"),

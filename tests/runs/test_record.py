@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import json
 import os
@@ -20,6 +21,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
 from redargue.events import CallReused, canonical
+from redargue.files import replacing
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import Record, last_attempts, read_events, writing
@@ -210,15 +212,26 @@ async def test_a_replay_with_a_missing_call_says_which(tmp_path: Path) -> None:
         lambda about: altered(about, {"identity": "other weights"}),
         lambda about: about | {"claims": about["claims"][:1]},
         lambda about: about | {"tools": about["tools"] | {"corpus": {"about": "x", "revision": "2"}}},
+        lambda about: altered(about, {"address": "http://127.0.0.1:1/v1"}),
     ],
-    ids=["seed", "settings", "weights", "claims", "corpus"],
+    ids=["seed differs", "settings differ", "identity differs", "claims differ", "tools differ", "address differs"],
 )
-async def test_a_folder_of_another_run_is_refused(tmp_path: Path, change: Callable[[Any], Any]) -> None:
+async def test_a_folder_of_another_run_is_refused(
+    tmp_path: Path, change: Callable[[Any], Any], request: pytest.FixtureRequest
+) -> None:
     await undisturbed(tmp_path)
     about = tmp_path / "run.json"
     about.write_text(json.dumps(change(json.loads(about.read_text()))))
-    with pytest.raises(RecordError, match="already holds a run whose"):
+    with pytest.raises(RecordError, match=f"already holds a run whose {request.node.callspec.id}:"):
         verifier(tmp_path)
+
+
+async def test_a_log_that_is_a_link_to_itself_is_not_taken_for_a_run_without_events(tmp_path: Path) -> None:
+    await undisturbed(tmp_path)
+    (tmp_path / "events.jsonl").unlink()
+    (tmp_path / "events.jsonl").symlink_to("events.jsonl")
+    with pytest.raises(RecordError, match=r"events\.jsonl' cannot be read: Too many levels of symbolic links"):
+        list(read_events(tmp_path))
 
 
 async def test_each_part_of_a_calls_key_matters(tmp_path: Path) -> None:
@@ -289,6 +302,21 @@ def test_a_full_disk_is_said_and_the_folder_is_free_again(tmp_path: Path) -> Non
     record.close()
     with writing(tmp_path):
         pass
+
+
+def test_a_file_that_cannot_be_replaced_stays_as_it_was_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    path = tmp_path / "events.jsonl"
+    path.write_text("old")
+    with pytest.raises(OSError, match=r"events\.jsonl"), replacing(path) as file:
+        file.write(b"half of it")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 async def test_errors_of_claims_that_end_together_are_one_error(

@@ -2,7 +2,7 @@
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 finished, 1 a gate set by the user failed, 2 usage or
 configuration, 3 some claims ended in errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted, 141
-the reader of stdout left, as ``| head`` does.
+the reader of stdout left, as ``| head`` does, 143 ended by SIGTERM.
 
 A package adds a command through an entry point; ``bench …`` adds it to the group::
 
@@ -19,21 +19,23 @@ import ast
 import errno
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise, takewhile
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from redargue.cli.output import INTERRUPTED, replace_unencodable, watch_readers
+from redargue.cli.output import INTERRUPTED, TERMINATED, replace_unencodable, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
-from redargue.files import NO_ROOM, config_home
+from redargue.files import NO_ROOM, config_home, home
 from redargue.registry import Registry, did_you_mean, install
 from redargue.sanitize import NotUtf8, printable
 
@@ -292,10 +294,19 @@ def main() -> None:
     replace_unencodable()
     watch_readers()
     _open_closed_streams()
+    terminated: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        """Ends the command as Ctrl-C does: a budget has to count the requests that are in flight."""
+        terminated.append(number)
+        handler = signal.getsignal(signal.SIGINT)  # asyncio's; a script's background jobs ignore Ctrl-C
+        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
+
+    signal.signal(signal.SIGTERM, interrupt)
     code = run(sys.argv[1:])
     if sys.stdout:
         sys.stdout.flush()
-    sys.exit(code)
+    sys.exit(TERMINATED if terminated and code == INTERRUPTED else code)
 
 
 def _open_closed_streams() -> None:
@@ -343,8 +354,12 @@ def _print_error(problem: RedargueError) -> int:
 
 def _problem(error: OSError) -> UsageError:
     """A full disk, or a folder that cannot be written, in words."""
+    if error.errno == errno.ENOENT and not error.filename:  # of os.getcwd
+        return UsageError("the working folder is not there any more", hint="change to another one")
     place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
-    hint = "choose another folder: REDARGUE_HOME is the home of runs and corpora"
+    hint = "choose another folder"
+    if Path(str(error.filename or home())).is_relative_to(home()):
+        hint += ": REDARGUE_HOME is the home of runs and corpora"
     if error.errno in NO_ROOM:
         hint = f"make room, or {hint}"
     elif error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import select
+import signal
 import sys
 import threading
 import time
@@ -83,6 +84,7 @@ def leaving_with_reader() -> Iterator[None]:
 
     The SDK writes to a descriptor of its own, and waits for its thread that reads standard input, which may stay open.
     """
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an interruption would wait for that thread
     raw = getattr(sys.stdout, "buffer", None)
     raw = getattr(raw, "raw", raw)
     if not isinstance(raw, _Output):
@@ -137,7 +139,14 @@ class _Unread(io.FileIO):
 
 
 class _Output(_Unread):
-    """Standard output: without a reader, nothing is left to do."""
+    """Standard output: without a reader, nothing is left to do; an error names it."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = "standard output"
+            raise
 
     def without_reader(self, data: ReadableBuffer) -> int:
         raise SystemExit(READER_LEFT)
@@ -195,12 +204,12 @@ class _JsonLine(logging.Formatter):
 
 UNSURE = "unsure"
 FINISHED_WITH_ERRORS = 3
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 
 
 @contextmanager
 def resumable(how: str = "") -> Iterator[None]:
-    """On Ctrl-C, says how the command is resumed, and exits with 130."""
+    """On Ctrl-C or SIGTERM, says how the command is resumed, and exits with 130."""
     try:
         yield
     except KeyboardInterrupt:

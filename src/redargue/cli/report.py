@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +20,7 @@ from redargue import words
 from redargue.cli.parameters import RunName
 from redargue.errors import UsageError
 from redargue.evidence import Gap, Quote, QuoteStatus, Side
-from redargue.files import home
+from redargue.files import NO_ROOM, home
 from redargue.reports import phrases
 from redargue.sanitize import counted, printable
 from redargue.text import Report
@@ -105,11 +108,21 @@ def _write_docx(run: str, out: Path | None) -> None:
 
 
 def _write(out: Path, content: bytes, written: str) -> None:
+    path = Path(os.path.realpath(out))
+    new = path.with_name(f".{path.name}.new")
     try:
-        out.write_bytes(content)
+        if out.exists() and not out.is_file():  # a device
+            out.write_bytes(content)
+        else:
+            new.write_bytes(content)
+            if path.exists():
+                shutil.copymode(path, new)
+            new.replace(path)
     except OSError as error:
-        what = f"{str(out)!r} cannot be written: {error.strerror}"
-        raise UsageError(what, where="--out") from error
+        with suppress(OSError):
+            new.unlink()
+        hint = f"{'make room, or ' if error.errno in NO_ROOM else ''}name another file"
+        raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out", hint=hint) from error
     typer.echo(f"{written} report: {out} ({len(content):,} bytes)", err=True)
 
 

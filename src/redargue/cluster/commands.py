@@ -37,9 +37,9 @@ from redargue.cluster.batches import (
 )
 from redargue.cluster.engines import LocalWorkers, RayWorkers, ray_workers
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
-from redargue.cluster.store import WAIT, SharedDatabase, open_ledger
+from redargue.cluster.store import WAIT, LedgerAway, SharedDatabase, open_ledger
 from redargue.cluster.worker import verify_batch
-from redargue.errors import RecordError, StoreUnavailable, UsageError
+from redargue.errors import CorpusError, RecordError, StoreUnavailable, UsageError
 from redargue.net.services import is_offline, require_local
 from redargue.runs.record import SystemClock
 from redargue.sanitize import counted, printable
@@ -76,7 +76,7 @@ def verify_on_workers(
         about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": out.name}
         job, environment = worker_job(verifier, concurrency or CONCURRENCY)
     own = out / "ledger.db"
-    where, interrupted = where or str(own.absolute()), False
+    where, interrupted, answers = where or str(own.absolute()), False, True
     with lock_folder(out):
         if own.is_symlink():
             what = f"{str(own)!r} is a symbolic link"
@@ -93,10 +93,14 @@ def verify_on_workers(
             except KeyboardInterrupt:
                 interrupted = True
                 say_interrupted("the same command resumes the batch")
+            except LedgerAway:
+                answers = False  # it was waited for
+                raise
             finally:
-                with output.files() as take:
-                    for item, verdict in write_log(out, batch, ledger):
-                        take(item, verdict)
+                if answers:
+                    with output.files() as take:
+                        for item, verdict in write_log(out, batch, ledger):
+                            take(item, verdict)
     return interrupted
 
 
@@ -192,7 +196,7 @@ def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = N
     """Runs a worker as a task of an engine, which restarts it after a RecordError."""
     try:
         run_worker(where, batch_id, allowed=allowed, wait=wait)
-    except (UsageError, RecordError):
+    except (UsageError, RecordError, CorpusError):
         raise
     except Exception as error:
         raise RecordError(f"a worker failed: {error!r}") from error

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from redargue import postgresql
 from redargue.database import Database, file_identity
-from redargue.errors import RecordError, RedargueError, StoreUnavailable, UsageError
+from redargue.errors import CorpusError, RecordError, RedargueError, StoreUnavailable, UsageError
 from redargue.net.secrets import display_url
 from redargue.postgresql import BUSY, SCHEMES, PostgresqlServer
 
@@ -194,8 +194,8 @@ class SqliteLedger(Database):
                 return StoreUnavailable(what, full=True, hint="free some space; the same command resumes the batch")
             case StoreUnavailable():
                 return LedgerAway(f"{str(self.path)!r} is locked by other writers", hint="use fewer workers")
-            case _:
-                return RecordError(f"the ledger {str(self.path)!r} failed: {error}")
+            case other:
+                return other
 
 
 class _SqliteTransaction:
@@ -314,7 +314,7 @@ class TransactionBatcher:
     async def ask(self, handler: RequestHandler, request: Any, *, undo: Any = None) -> Any:
         """Returns the handler's answer once committed; posts ``undo`` if it is True but the caller was cancelled.
 
-        Raises RecordError if the database failed or the worker has expired.
+        Raises RecordError if the worker has expired, and ``failure`` if the database failed.
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._put(handler, _Request(request, answer, undo))
@@ -423,7 +423,7 @@ class TransactionBatcher:
             self._loop.call_soon_threadsafe(deliver)
 
     def _fail(self, error: BaseException) -> None:
-        failure = error if isinstance(error, RecordError) else RecordError(f"the shared ledger failed: {error}")
+        failure = error if isinstance(error, RecordError | CorpusError) else RecordError(f"the ledger failed: {error}")
         failure.__cause__ = error if failure is not error else error.__cause__
         with self._changed:
             self.failure = failure

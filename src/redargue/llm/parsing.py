@@ -26,6 +26,7 @@ from redargue.claims import Claim, Frozen
 from redargue.errors import problem_location
 from redargue.evidence import Passage, distinct_passages
 from redargue.llm.response import Called, Choice
+from redargue.sanitize import RepeatedKey, shortened
 from redargue.tasks.answer import distinct, quoted, with_quoted_reasons
 from redargue.tasks.base import AnyTask, Exchange, lines, list_bounds, max_length
 from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, bounded, cut_text, label_alone
@@ -33,7 +34,21 @@ from redargue.tasks.untrusted import disarm, disarm_values
 
 MOST_OBJECTS = 20  # distinct objects in a reply
 MOST_BRACES = 100  # objects of the material that are compared with a reply's
-DECODER = json.JSONDecoder(strict=False)  # small models break lines inside strings: unambiguous
+
+
+def _one_value_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object; raises RepeatedKey if it gives a key two different values, of which programs read either."""
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found and found[key] != value:
+            raise RepeatedKey(f"the key {shortened(key)!r} has different values")
+        found[key] = value
+    return found
+
+
+# Small models break lines inside strings: unambiguous.
+DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_one_value_each)
+_OF_MATERIAL = json.JSONDecoder(strict=False)  # a page's object is recognised in a reply, whatever it repeats
 
 
 def one(text: str, kind: type[Frozen], material: str) -> Frozen:
@@ -143,7 +158,7 @@ def _objects_of(material: str) -> tuple[dict[str, object], ...]:
     objects: list[dict[str, object]] = []
     for match in islice(re.finditer(r'\{\s*"', material), MOST_BRACES):
         try:
-            value, _ = DECODER.raw_decode(material, match.start())
+            value, _ = _OF_MATERIAL.raw_decode(material, match.start())
         except (ValueError, RecursionError):
             continue
         objects.append(value)
@@ -157,6 +172,8 @@ def _objects(text: str, material: str, names: Collection[str]) -> list[Any]:
     while (at := _next_object(text, end)) >= 0:
         try:
             value, end = DECODER.raw_decode(text, at)
+        except RepeatedKey:
+            raise
         except (ValueError, RecursionError):
             value, end = _with_bare_quotation_marks(text, at, names, material)
         if text[at:end] in material or _repeats_object(value, _objects_of(material), names):
@@ -202,7 +219,7 @@ def _with_bare_quotation_marks(
 def _json_value(raw: str) -> Any:
     """A JSON value, or a string or a list of strings with bare quotation marks in them."""
     try:
-        return json.loads(raw, strict=False)
+        return DECODER.decode(raw)
     except ValueError:
         pass
     if raw.startswith("[") and raw.endswith("]"):
@@ -328,6 +345,8 @@ def _arguments(call: Called) -> dict[str, object]:
         arguments = DECODER.decode(call.arguments.strip() or "{}")
         # A lone surrogate can be neither sent nor stored.
         json.dumps(arguments, ensure_ascii=False).encode()
+    except RepeatedKey:
+        raise
     except (ValueError, RecursionError):
         raise ValueError(f"{what}: {shown}") from None
     if not isinstance(arguments, dict):

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import warnings
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,6 +210,10 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
 Floats = npt.NDArray[np.float32]
 ModelText = str | tuple[str, str]
 _TABLES = "CREATE TABLE outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
+_UNAVAILABLE = (
+    *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
+)
 
 
 class OutputCache:
@@ -219,17 +224,20 @@ class OutputCache:
         try:
             make_folder(path.parent)
             make_private(path)
-            self._file = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
+            self._file = sqlite3.connect(path, timeout=5, check_same_thread=False, isolation_level=None)
             self._guard = SqliteGuard(self._file, path)
-            self._file.execute("PRAGMA journal_mode = WAL")
-            self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again
-            self._file.execute(_TABLES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+            if not self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                self._file.execute(_TABLES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
             foreign = self._guard.foreign_part(_TABLES)
+            if not foreign:  # nothing is written before: it may be a corpus, or the database of another program
+                self._file.execute("PRAGMA journal_mode = WAL")
+                self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(f"{str(path)!r} cannot be a cache: {error}", where="REDARGUE_CACHE") from error
+            what, hint = f"{str(path)!r} cannot be a cache: {error}", "name another file, in a folder of your own"
+            raise UsageError(what, where="REDARGUE_CACHE", hint=hint) from error
         if foreign:
             self._file.close()
-            what = f"{str(path)!r} cannot be a cache: redargue did not make {foreign}"
+            what = f"{str(path)!r} cannot be a cache: redargue did not make {foreign}; it was not changed"
             raise UsageError(what, where="REDARGUE_CACHE", hint="name another file")
 
     def recall(self, texts: Sequence[ModelText]) -> dict[ModelText, tuple[Floats, int]]:
@@ -246,21 +254,22 @@ class OutputCache:
             (self._key(text), np.ascontiguousarray(output, np.float32).tobytes(), tokens)
             for text, (output, tokens) in outputs.items()
         ]
-        with self._lock, self._errors():
+        with self._lock, self._errors(), self._file:  # which commits, or rolls back
             self._file.execute("BEGIN IMMEDIATE")
             self._file.executemany("INSERT OR IGNORE INTO outputs VALUES (?, ?, ?)", rows)
-            self._file.execute("COMMIT")
-
-    def __len__(self) -> int:
-        with self._lock, self._errors():
-            return int(self._file.execute("SELECT count(tokens) FROM outputs").fetchone()[0])
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        """Goes on without a file that is in use, or cannot be written; raises UsageError for a damaged one."""
         self._guard.allow()
         try:
             yield
         except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNAVAILABLE:
+                self._file.execute("PRAGMA busy_timeout = 0")  # it is not waited for again
+                what = f"{str(self._path)!r} (REDARGUE_CACHE) cannot be used: {error}; outputs are computed again"
+                warnings.warn(what, stacklevel=4)
+                return
             what = f"{str(self._path)!r} is damaged: {error}"
             raise UsageError(what, where="REDARGUE_CACHE", hint="delete the file; it is written anew") from error
 

@@ -227,7 +227,7 @@ class Record(Closable):
     def _compare(self, manifest: RunManifest) -> None:
         if difference := self.manifest.differing(manifest):
             name, old, new = difference
-            verb = "differ" if name.endswith("s") else "differs"
+            verb = "differ" if name.endswith("s") and not name.endswith("ss") else "differs"
             raise RecordError(
                 f"{str(self.folder)!r} already holds a run whose {name} {verb}: {old}, not {new}",
                 hint="resume with the same arguments, or choose another folder",
@@ -324,7 +324,7 @@ def last_attempts(folder: Path) -> Iterator[Event]:
 def _events(folder: Path) -> Iterator[tuple[int, Event]]:
     """The events with the offsets of their lines in bytes."""
     path, offset = folder / "events.jsonl", 0
-    if not path.exists():
+    if not os.path.lexists(path):
         return
     with _log_of(path) as log:
         heads = ((number, head_of(line)) for number, line in enumerate(log, 1))

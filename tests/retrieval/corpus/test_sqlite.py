@@ -142,6 +142,20 @@ def test_a_damaged_file_is_called_so(opened: SqliteOpener, tmp_path: Path, encod
             read_all(path, encoder)
 
 
+def test_a_corpus_without_the_name_of_its_embedder_is_damaged(opened: SqliteOpener, tmp_path: Path) -> None:
+    opened().close()
+    with closing(sqlite3.connect(tmp_path / "corpus.db")) as db, db:
+        db.execute("DELETE FROM meta")
+    with pytest.raises(CorpusError, match="is damaged: it names no embedder"):
+        opened()
+
+
+def test_a_link_to_itself_is_not_taken_for_a_corpus_that_is_not_made_yet(opened: SqliteOpener, tmp_path: Path) -> None:
+    (tmp_path / "corpus.db").symlink_to("corpus.db")
+    with pytest.raises(UsageError, match="Too many levels of symbolic links"):
+        opened(write=False)
+
+
 def test_a_vector_of_a_wrong_length_is_damage(opened: SqliteOpener, tmp_path: Path) -> None:
     corpus = opened()
     corpus.add([TOWER])
