@@ -24,7 +24,7 @@ from redargue.events import (
 )
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
-from support.reported import N, R, S, bench_of, run_of, written
+from support.reported import N, R, S, bench_of, debated, run_of, written
 
 
 def teams(tmp_path: Path, *events: Event, method: str = "m") -> Any:
@@ -143,3 +143,10 @@ def test_an_error_and_what_to_do_about_it_are_distinct(tmp_path: Path) -> None:
     )
     page = html.document_fromstring(render(folder))
     assert page.xpath("//details//p[@class='bad']/text()") == ["no answer → try again"]
+
+
+def test_quotations_that_a_debater_gave_before_the_judge_are_marked_in_its_text_too(tmp_path: Path) -> None:
+    claim = Claim(text="A claim.")
+    folder = written(tmp_path / "r", [claim], debated(0, claim, S, "lit in 1871"))
+    (judge,) = html.document_fromstring(render(folder)).xpath("//h3[.='Judge']/following-sibling::p[@class='prose']")
+    assert (judge.xpath("./u/text()"), judge.xpath("./s/text()")) == (["lit in 1871"], ["lit in 1871 never said"])

@@ -134,8 +134,11 @@ class Debate(NamedTuple):
 
     @property
     def judge_quotes(self) -> tuple[Quote, ...]:
-        quotes = self.verdict.quotes if self.verdict else ()
-        return tuple(quote for quote in quotes if quote.agent == "judge")
+        """The judge's, and those of debaters that its text has too: a verdict has each quotation once."""
+        quotes, said = self.verdict.quotes if self.verdict else (), self.judged.text if self.judged else ""
+        theirs = (quote for quote in quotes if quote.agent == "judge" or quote.text in said)
+        last_wins = sorted(theirs, key=lambda quote: (quote.found, quote.agent == "judge"))
+        return tuple({quote.text: quote for quote in last_wins}.values())
 
 
 Line = Callable[..., Markup]
