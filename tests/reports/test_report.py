@@ -171,10 +171,12 @@ def test_not_enough_evidence_does_not_mean_partly_true(tmp_path: Path) -> None:
 
 def test_a_claim_that_ended_in_an_error_has_no_verdict_and_no_rating(tmp_path: Path) -> None:
     claim = Claim(text="A claim.")
-    error = ErrorInfo(type="BadReply", what="unreadable", exit_code=3)
+    error = ErrorInfo(type="BadReply", what="unreadable", hint="ask again", exit_code=3)
     events = debated(0, claim, None, "word", error=error, decided_by=None)
     folder = written(tmp_path / "r", [claim], events)
+    assert "**No verdict: unreadable**\n\n→ ask again\n" in render(folder, "md")
     assert "No verdict: unreadable" in render(folder)
+    assert "BadReply" not in render(folder) + render(folder, "md")
     (review,) = json.loads(render(folder, "claimreview", signature=SIGNATURE))
     assert "reviewRating" not in review
 
@@ -428,10 +430,9 @@ def test_a_page_of_a_large_bench_stays_below_five_megabytes(
 
 def test_a_markdown_report_of_one_claim_begins_with_the_claim_as_its_only_title(tmp_path: Path) -> None:
     lines = render(run_of(tmp_path / "r", ["red"]), "md").splitlines()
-    titles = [line for line in lines if line.startswith(("# ", "## "))]
-    assert lines[0] == titles[0]
-    assert titles[0].startswith("# ")
-    assert "red" in titles[0]
-    assert titles[1:] == ["## How it was done"]
+    titles = [line for line in lines if line.startswith("#")]
+    assert lines[0] == titles[0] == "# red"
+    assert (titles[1], titles[-1]) == ("## Best case for", "## How it was done")
+    assert all(title.startswith("## ") for title in titles[1:])
     several = render(run_of(tmp_path / "s", ["red", "blue"]), "md").splitlines()
     assert [line[:5] for line in several if line.startswith(("# ", "## "))] == ["# 2 c", "## 1.", "## 2.", "## Ho"]

@@ -182,9 +182,9 @@ def how_decided(verdict: Verdict) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """How the verdict was reached and at what price; nothing of a confidence that is not shown."""
+    """How the verdict was reached and at what price; nothing of a confidence that is not shown. Empty for an error."""
     if verdict.error:
-        return f"{verdict.error.type}: {verdict.error.what}"
+        return ""
     calls = "" if is_local(verdict) else counted(verdict.usage.calls, "call")
     facts = (confidence_text(verdict), words.robustness(verdict.robust_to), calls)
     how = how_decided(verdict).strip()
