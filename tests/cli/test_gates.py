@@ -106,7 +106,7 @@ def test_every_output_says_that_a_claim_was_not_searched(tmp_path: Path, capfd: 
     Path("claims.csv").write_text("claim\nBees are insects.\n", encoding="utf-8")
     assert run(["batch", "claims.csv", "-o", "out", *OFFLINE]) == 5
     out, err = capfd.readouterr()
-    assert out.startswith("1 claim: 1 not checked\n")
+    assert out.startswith("1 claim: Not checked: 1\n")
     assert err == f"{NOT_SEARCHED}\n"
     with Path("out/verdicts.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)

@@ -89,4 +89,4 @@ def test_a_word_report_of_a_run_that_goes_on_says_how_many_claims_have_not_ended
     claims = [Claim(text="one"), Claim(text="two")]
     folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
     text = read_docx(BytesIO(written_docx.run_docx(folder)))["text"]
-    assert "1 Supported. 1 of 2 claims have not finished." in text
+    assert "Supported: 1. 1 of 2 claims have not finished." in text

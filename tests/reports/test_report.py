@@ -225,7 +225,7 @@ def test_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) 
     claims = [Claim(text="one"), Claim(text="two")]
     folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
     assert render(folder).count("1 of 2 claims have not finished.") == 1
-    assert "\n1 Supported. 1 of 2 claims have not finished.\n" in render(folder, "md")
+    assert "\nSupported: 1. 1 of 2 claims have not finished.\n" in render(folder, "md")
     assert json.loads(render(folder, "json"))["unfinished"] == 1
 
 

@@ -126,4 +126,4 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
         rows.append((f"{sentence.start}–{sentence.end}", said, words.unchecked(sentence.why)))
     titles = ("Sentence", "Reason")
     columns = (Column("Characters"), *(Column(title, "long") for title in titles))
-    return Table("Sentences without a claim", columns, tuple(rows))
+    return Table("Sentences without a verdict", columns, tuple(rows))

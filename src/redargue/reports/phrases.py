@@ -39,7 +39,7 @@ _FILE = re.compile(  # "report.pdf (2)", "rows.jsonl:3", "letter.eml#1-fees.csv"
 
 
 def label_of(verdict: Verdict | None) -> str:
-    return verdict.plain_label if verdict else "not finished"
+    return verdict.plain_label if verdict else "Not finished"
 
 
 def confidence_text(verdict: Verdict) -> str:
@@ -81,7 +81,7 @@ def place_of(quote: Quote) -> tuple[str, ...]:
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
     counts = Counter(map(label_of, verdicts))
-    return ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
+    return "; ".join(f"{label}: {count:,}" for label, count in sorted(counts.items()))
 
 
 def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
