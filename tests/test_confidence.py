@@ -299,7 +299,7 @@ def test_a_claim_that_was_not_checked_is_not_unsure_and_shows_no_confidence() ->
     assert apply_threshold(unchecked, 0.6) is unchecked
     marked = UNSURE.model_copy(update={"unchecked": FOREIGN})
     assert (label_of(marked), heading(marked), confidence_text(marked)) == ("Not checked", "Not checked", "")
-    assert meaning_text(marked) == "The embedded models read English only (it seems to be in German)."
+    assert meaning_text(marked) == "The embedded models read English only, and this seems to be in German."
     assert exit_code([marked], Gate(frozenset({"unsure"}), allow_unchecked=True)) == 0
 
 

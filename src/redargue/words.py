@@ -154,10 +154,8 @@ def unchecked(why: Unchecked) -> str:
         return reason(why.reason)
     languages = ", ".join(map(language, why.languages))
     if why.passages:
-        seem = f"{why.unread} of {counted(why.passages, 'passage')} seem to be in {languages}"
-    else:
-        seem = f"it seems to be in {languages}"
-    return f"{reason(why.reason)} ({seem})"
+        return f"{reason(why.reason)} ({why.unread} of {counted(why.passages, 'passage')} seem to be in {languages})"
+    return f"{reason(why.reason)}, and this seems to be in {languages}"
 
 
 def sentences(without_claim: Iterable[Unchecked]) -> str:

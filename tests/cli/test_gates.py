@@ -24,7 +24,7 @@ SUPPORTED = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED)
 REFUTED = Verdict(claim=CLAIM, label="REFUTES", meaning=Meaning.REFUTED)
 OPEN = Verdict(claim=CLAIM, label="NOT ENOUGH INFO", meaning=Meaning.NOT_ENOUGH)
 GERMAN = Unchecked(reason=UncheckedReason.LANGUAGE, languages=("de",))
-IN_GERMAN = "the embedded models read English only (it seems to be in German)"
+IN_GERMAN = "the embedded models read English only, and this seems to be in German"
 NOT_SEARCHED = "not searched: every search failed"
 FOREIGN = SUPPORTED.model_copy(update={"unchecked": GERMAN})
 UNSEARCHED = OPEN.model_copy(update={"unchecked": Unchecked(reason=UncheckedReason.SEARCH_FAILED)})

@@ -52,6 +52,7 @@ def test_of_two_quotations_that_overlap_in_an_answer_the_earlier_is_marked_and_t
         ("> said `code *here*` and [a page](https://example.org/x_y_z)", "said code *here* and a page"),
         ("2 * 3 * 4, snake_case_name, #1, 5 ** 2, a_b and c_d", "2 * 3 * 4, snake_case_name, #1, 5 ** 2, a_b and c_d"),
         ("**not closed", "**not closed"),
+        ("__init__ and ```x``` and __two words__", "__init__ and ```x``` and two words"),
     ],
 )
 def test_readers_see_no_marks_of_markdown(text: str, shown: str) -> None:

@@ -55,6 +55,17 @@ def test_a_team_has_a_column_and_referees_speak_below(tmp_path: Path) -> None:
     assert second.xpath(".//b")[0].text_content() == "factual-referee"
 
 
+def test_a_team_that_concedes_is_named_and_the_reason_has_a_heading(tmp_path: Path) -> None:
+    claim = Claim(text="A claim.")
+    spoken = Spoke(agent="negative-summariser", round=1, text="no", concedes=True)
+    begun = ClaimStarted(claim=claim, method="dual-position", settings={}, backend="b", seed=0)
+    ended = ClaimEnded(verdict=Verdict(claim=claim, label=S, decided_by="concession", reason="it was lit"))
+    page = html.document_fromstring(render(written(tmp_path / "r", [claim], [begun, spoken, ended])))
+    (turn,) = page.xpath("//div[@class='turn']")
+    assert turn.text_content() == "negative-summarisernoconcedes"
+    assert page.xpath("//h3[.='Reason']/following-sibling::p[1]/text()") == ["it was lit"]
+
+
 def test_what_an_agent_says_again_is_not_printed_again(tmp_path: Path) -> None:
     votes = [Refereed(agent="factual-referee", round=at, vote="tie", reason="who knows") for at in (1, 2, 3)]
     changed = Refereed(agent="factual-referee", round=4, vote="negative", reason="it says so")

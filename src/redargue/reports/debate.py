@@ -240,7 +240,7 @@ def environment() -> Environment:
     functions: list[Callable[..., object]] = [answer, cell_class, colour, counted, letter, link_address]
     functions += [annotated_text.readable_text, shorten, turn_id, words.notes, words.unread_file]
     functions += [phrases.citation_text, phrases.confidence_text, phrases.file_of, phrases.gap_sections]
-    functions += [phrases.heading, phrases.label_of, phrases.meaning_text, phrases.summary]
+    functions += [phrases.heading, phrases.label_of, phrases.lost_quotes, phrases.meaning_text, phrases.summary]
     functions += [phrases.unread_text, phrases.without_gaps]
     shared.globals |= {function.__name__: function for function in functions}
     shared.globals |= {"Side": Side, "quote_status": phrases.QUOTE_STATUS}

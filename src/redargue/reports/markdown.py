@@ -167,10 +167,10 @@ def _claim(verdict: Verdict, citation: Citation | None, level: int) -> Iterator[
     for title, gaps in phrases.gap_sections(verdict):
         yield _heading(level, title)
         yield from _items(gaps) if gaps else [_text(phrases.without_gaps(verdict))]
-    if lost := dict.fromkeys((quote.text, quote.agent) for quote in verdict.quotes if not quote.found):
+    if lost := phrases.lost_quotes(verdict):
         yield _heading(level, "Quoted, but in none of the passages (does not count)")
-        for quoted, agent in lost:
-            yield _Block("item", ((quoted, "strike"), (f" quoted by {agent}", "")))
+        for quote in lost:
+            yield _Block("item", ((quote.text, "strike"), (f" quoted by {quote.agent}", "")))
 
 
 def _quote(quote: Quote) -> _Block:

@@ -339,10 +339,15 @@ def summarize_identity(manifest: RunManifest) -> tuple[str, ...]:
         manifest.redargue or "unknown",
         f"{manifest.spec.method} ({manifest.spec.profile})",
         manifest.spec.backend,
-        "; ".join(filter(None, (manifest.backend.identity, *models))),
+        "; ".join(filter(None, (_without_empty(manifest.backend.identity), *models))),
         str(manifest.spec.seed),
         "; ".join(tools) or "none",
     )
+
+
+def _without_empty(identity: str) -> str:
+    """The identity of a backend without settings that are empty (``prompts=``)."""
+    return re.sub(r" \w+=(?=\s|$)", "", identity)
 
 
 def settings(manifest: RunManifest) -> str:

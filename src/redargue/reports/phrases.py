@@ -157,6 +157,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def lost_quotes(verdict: Verdict) -> tuple[Quote, ...]:
+    """What agents quoted and none of their passages has, once for each agent."""
+    return tuple({(quote.text, quote.agent): quote for quote in verdict.quotes if not quote.found}.values())
+
+
 def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Headings with gaps: searches that failed, then those that found nothing; without a gap, one empty section."""
     failed = tuple(map(words.gap, verdict.failed_searches))
