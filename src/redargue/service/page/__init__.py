@@ -418,7 +418,7 @@ async def compare_page(
     chosen, problem, comparison, status = list(dict.fromkeys(run or ())), "", None, 200
     try:
         if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
-            raise UsageError(f"Choose from two to {RUNS_COMPARED} checks; you chose {len(chosen)}")
+            raise UsageError(f"Choose from 2 to {RUNS_COMPARED} checks; you chose {len(chosen)}")
         if chosen:
             folders = [store.get(name, owner=visitor.owner).folder for name in chosen]
             comparison = await asyncio.to_thread(lambda: compare_verdicts(list(map(load_run, folders))))
