@@ -158,9 +158,9 @@ def unchecked(why: Unchecked) -> str:
     return f"{reason(why.reason)}, and this seems to be in {languages}"
 
 
-def sentences(without_claim: Iterable[Unchecked]) -> str:
+def without_claims(sentences: Iterable[Unchecked]) -> str:
     """``2 sentences were not checked; 1 states nothing that can be checked``; empty for none."""
-    may_state = [why.may_state for why in without_claim]
+    may_state = [why.may_state for why in sentences]
     parts = []
     if unread := sum(may_state):
         parts.append(f"{counted(unread, 'sentence')} {'was' if unread == 1 else 'were'} not checked")

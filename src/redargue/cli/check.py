@@ -73,7 +73,7 @@ def verify_and_print(
             whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder, origin=origin)
         if not output.quiet:
             claims = f"{counted(len(prepared.claims), 'claim')} in {len(text.text):,} characters"
-            others = words.sentences(each.why for each in prepared.extraction.unchecked)
+            others = words.without_claims(each.why for each in prepared.extraction.unchecked)
             typer.echo("; ".join(filter(None, (claims, others))), err=True)
         named = json or output.jsonl  # the report below names each claim once
         return await _verify_prepared(prepared, whole, output, concurrency, named=named)

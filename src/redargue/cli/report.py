@@ -171,7 +171,7 @@ def print_report(report: Report, folder: Path | None) -> None:
             _row(console, row)
     _rule(console)
     if report.unchecked:
-        _print(console, Text(f"{words.sentences(each.why for each in report.unchecked)}.", style="dim"))
+        _print(console, Text(f"{words.without_claims(each.why for each in report.unchecked)}.", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
     _print(console, Text(phrases.outcome_text(report.outcome, verdicts), style="bold"))
     if report.unread_files:

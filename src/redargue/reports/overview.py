@@ -120,7 +120,7 @@ def date_text(run: SingleRun) -> str:
 def counts_text(run: SingleRun) -> str:
     """How many claims have which outcome, of a text by its groups; how many have none yet; its other sentences."""
     counts = risk_counts(run_rows(run)) if run.text else label_counts(run.verdicts.values())
-    others = words.sentences(each.why for each in run.text[1].unchecked) if run.text else ""
+    others = words.without_claims(each.why for each in run.text[1].unchecked) if run.text else ""
     claims = counted(len(run.manifest.claims), "claim")
     unfinished = f"{run.unfinished:,} of {claims} have not finished" if run.unfinished else ""
     return " ".join(f"{said}." for said in (counts or "No claims", unfinished, others) if said)
