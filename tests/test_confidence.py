@@ -184,7 +184,7 @@ def test_an_unsure_verdict_has_its_own_word_in_counts_and_sentences() -> None:
     counts = label_counts(
         [UNSURE, verdict("NOT ENOUGH INFO", 0.9), apply_threshold(verdict("SUPPORTS", 0.1, TWO), 0.6)]
     )
-    assert counts == "1 Not enough evidence, 1 Not enough evidence (unsure), 1 no answer (unsure)"
+    assert counts == "No answer (unsure): 1; Not enough evidence: 1; Not enough evidence (unsure): 1"
     assert meaning_text(UNSURE) == f"T{WHY[1:]}: it would have answered Refuted."
     assert label_of(verdict("SUPPORTS", 0.9)) == "Supported"
     assert (confidence_text(UNSURE), confidence_text(verdict("SUPPORTS", None))) == (
@@ -208,7 +208,7 @@ def test_the_terminal_shows_the_confidence_and_the_doubt(capfd: pytest.CaptureFi
     assert "Not enough evidence (unsure) confidence 0.43" in out
     assert "The model was unsure (confidence 0.43 < 0.60): it would have answered Refuted." in " ".join(out.split())
     assert "Supported confidence not calibrated" in out
-    assert "2 claims: 1 Not enough evidence (unsure), 1 Supported" in out
+    assert "2 claims: Not enough evidence (unsure): 1; Supported: 1" in out
 
 
 def test_a_texts_report_counts_the_claims_about_which_the_model_was_unsure(capfd: pytest.CaptureFixture[str]) -> None:
@@ -298,8 +298,8 @@ def test_a_claim_that_was_not_checked_is_not_unsure_and_shows_no_confidence() ->
     unchecked = verdict("SUPPORTS", 0.4).model_copy(update={"unchecked": FOREIGN})
     assert apply_threshold(unchecked, 0.6) is unchecked
     marked = UNSURE.model_copy(update={"unchecked": FOREIGN})
-    assert (label_of(marked), heading(marked), confidence_text(marked)) == ("not checked", "Not checked", "")
-    assert meaning_text(marked) == "The embedded models read English only (it seems to be in German)."
+    assert (label_of(marked), heading(marked), confidence_text(marked)) == ("Not checked", "Not checked", "")
+    assert meaning_text(marked) == "The embedded models read English only, and this seems to be in German."
     assert exit_code([marked], Gate(frozenset({"unsure"}), allow_unchecked=True)) == 0
 
 

@@ -234,10 +234,11 @@ class Stepped(_AgentEvent):
 
 
 class Spoke(_AgentEvent):
-    """A team member spoke to its team or, as the summariser, to all."""
+    """A team member spoke to its team or, as the summariser, to all, who learn whether the team ``concedes``."""
 
     kind: Literal["spoke"] = "spoke"
     text: str
+    concedes: bool = False
 
 
 class Refereed(_AgentEvent):

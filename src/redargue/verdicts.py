@@ -178,10 +178,10 @@ class Verdict(Noted):
     def plain_label(self) -> str:
         """The outcome in plain words."""
         if self.error:
-            return "stopped by the budget" if self.stopped else f"error ({self.error.type})"
+            return "Stopped by the budget" if self.stopped else f"Error ({self.error.type})"
         if self.unchecked:
-            return "not checked"
-        words = self.claim.labels.plain(self.label) if self.label else "no answer"
+            return "Not checked"
+        words = self.claim.labels.plain(self.label) if self.label else "No answer"
         return words + (" (unsure)" if self.unsure else "")
 
     @property

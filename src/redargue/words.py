@@ -53,7 +53,7 @@ _REASONS = {
     UncheckedReason.NOT_A_CLAIM: "states nothing that can be checked",
     UncheckedReason.LEFT_OUT: "the model extracted no claim",
     UncheckedReason.FRAGMENT: "a fragment that may state something",
-    UncheckedReason.TABLE: "the embedded models read no tables",
+    UncheckedReason.TABLE: "the embedded models cannot read tables",
     UncheckedReason.TOO_LONG: f"longer than {MAX_CLAIM:,} characters",
     UncheckedReason.NO_LINK: "cites no page",
     UncheckedReason.NO_CONTEXT: "there is no document to check it against",
@@ -154,10 +154,20 @@ def unchecked(why: Unchecked) -> str:
         return reason(why.reason)
     languages = ", ".join(map(language, why.languages))
     if why.passages:
-        seem = f"{why.unread} of {counted(why.passages, 'passage')} seem to be in {languages}"
-    else:
-        seem = f"it seems to be in {languages}"
-    return f"{reason(why.reason)} ({seem})"
+        return f"{reason(why.reason)} ({why.unread} of {counted(why.passages, 'passage')} seem to be in {languages})"
+    return f"{reason(why.reason)}, and this seems to be in {languages}"
+
+
+def without_claims(sentences: Iterable[Unchecked]) -> str:
+    """``2 sentences were not checked; 1 states nothing that can be checked``; empty for none."""
+    may_state = [why.may_state for why in sentences]
+    parts = []
+    if unread := sum(may_state):
+        parts.append(f"{counted(unread, 'sentence')} {'was' if unread == 1 else 'were'} not checked")
+    if rest := len(may_state) - unread:
+        subject = f"{rest:,}" if parts else counted(rest, "sentence")
+        parts.append(f"{subject} state{'s' if rest == 1 else ''} nothing that can be checked")
+    return "; ".join(parts)
 
 
 def unread_file(of: UnreadFile) -> str:

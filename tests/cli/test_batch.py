@@ -84,7 +84,7 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     assert run(command) == 3
     said, err = capfd.readouterr()
     assert "resuming: 2 of 3 claims finished" in err
-    assert said.startswith("3 claims: 1 Not enough evidence, 1 Refuted, 1 error (UnsupportedTask)\n")
+    assert said.startswith("3 claims: Error (UnsupportedTask): 1; Not enough evidence: 1; Refuted: 1\n")
     assert (before[0], before[1]) == ((out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes())
     file.write_text(TABLE.replace("1926", "1927"))
     assert run([*command, "-q"]) == 2
@@ -99,7 +99,7 @@ def test_a_spent_budget_is_exit_4_and_a_gate_exit_1(tmp_path: Path, capfd: pytes
     command = ["batch", str(file), "-q", "--concurrency", "1", *OPTIONS]
     assert run([*command, "-o", "cut", "--budget", "3calls"]) == 4
     out, err = capfd.readouterr()
-    assert out.startswith("2 claims: 1 Refuted, 1 stopped by the budget\n")
+    assert out.startswith("2 claims: Refuted: 1; Stopped by the budget: 1\n")
     assert err == ""
     assert [each["label"] for each in lines(Path("cut"))] == ["REFUTES", None]
     assert run([*command, "-o", "whole", "--fail-on", "refuted"]) == 1
@@ -262,7 +262,7 @@ def test_an_answer_is_verified_claim_by_claim_beside_its_whole_and_resumed(
     file.write_text("".join(json.dumps(row) + "\n" for row in written))
     command = ["batch", str(file), "-o", str(out), "--method", "single-reader", "-q"]
     assert run(command) == 0
-    assert "2 claims in the answers: 1 Refuted, 1 Supported; 1 sentence not checked" in capfd.readouterr().out
+    assert "2 claims in the answers: Refuted: 1; Supported: 1; 1 sentence not checked" in capfd.readouterr().out
     first, second = lines(out)
     report = first["answer"]
     assert [claim["verdict"]["meaning"] for claim in report["claims"]] == ["supported", "refuted"]
@@ -361,4 +361,4 @@ def test_a_long_batch_holds_one_verdict_of_each_kind() -> None:
         tally.add(Verdict(claim=Claim(text="A b."), label=None, error=error, usage=Usage(calls=2, usd=0.5)))
     assert len({id(each) for each in tally.outcomes}) == 2
     assert (len(tally.outcomes), tally.errors, tally.calls, tally.usd) == (1000, 100, 2000, 500.0)
-    assert tally.labels == {"error (BadReply)": 100, "no answer": 900}
+    assert tally.labels == {"Error (BadReply)": 100, "No answer": 900}

@@ -24,7 +24,7 @@ SUPPORTED = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED)
 REFUTED = Verdict(claim=CLAIM, label="REFUTES", meaning=Meaning.REFUTED)
 OPEN = Verdict(claim=CLAIM, label="NOT ENOUGH INFO", meaning=Meaning.NOT_ENOUGH)
 GERMAN = Unchecked(reason=UncheckedReason.LANGUAGE, languages=("de",))
-IN_GERMAN = "the embedded models read English only (it seems to be in German)"
+IN_GERMAN = "the embedded models read English only, and this seems to be in German"
 NOT_SEARCHED = "not searched: every search failed"
 FOREIGN = SUPPORTED.model_copy(update={"unchecked": GERMAN})
 UNSEARCHED = OPEN.model_copy(update={"unchecked": Unchecked(reason=UncheckedReason.SEARCH_FAILED)})
@@ -106,7 +106,7 @@ def test_every_output_says_that_a_claim_was_not_searched(tmp_path: Path, capfd: 
     Path("claims.csv").write_text("claim\nBees are insects.\n", encoding="utf-8")
     assert run(["batch", "claims.csv", "-o", "out", *OFFLINE]) == 5
     out, err = capfd.readouterr()
-    assert out.startswith("1 claim: 1 not checked\n")
+    assert out.startswith("1 claim: Not checked: 1\n")
     assert err == f"{NOT_SEARCHED}\n"
     with Path("out/verdicts.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)

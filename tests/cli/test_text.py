@@ -50,9 +50,9 @@ def test_the_report_counts_the_sentences_without_a_claim_as_it_begins_with_them(
     given = [*GROUND[:-1], "--answer", f"{ANSWER}\nNo installation fee!", "--context", DOCUMENT, "--no-record"]
     assert run(given) == 0
     out, err = capfd.readouterr()
-    assert "2 sentences without one" in err
+    assert "; 1 sentence was not checked; 1 states nothing that can be checked\n" in err
     assert "Not checked (1)" in out
-    assert "2 sentences without a claim" in out
+    assert "1 sentence was not checked; 1 states nothing that can be checked." in out
 
 
 def test_what_is_attached_to_an_e_mail_is_named_and_not_checked(
@@ -96,7 +96,7 @@ def test_a_person_reads_the_claims_where_they_stand_and_what_they_make_of_the_te
     assert run(given) == 0
     out = capfd.readouterr().out
     assert "Supported (1)\n  1. The bridge at Orvell was opened in 1889.\n     “" in out
-    assert "1 sentence without a claim" in out
+    assert "1 sentence states nothing that can be checked." in out
     assert "tokens" not in out
     assert run([*given, "--fail-on", "supported", "--jsonl"]) == 1
     lines = [json.loads(each) for each in capfd.readouterr().out.splitlines()]
@@ -119,7 +119,7 @@ def test_a_text_is_checked_over_the_corpus_and_goes_on_in_its_folder(capfd: pyte
     ]
     assert run([*given, "--run", "r", "--json"]) == 0
     out, err = capfd.readouterr()
-    assert "1 claim in 32 characters; 1 sentence without one" in err
+    assert "1 claim in 32 characters; 1 sentence states nothing that can be checked" in err
     assert json.loads(out)["claims"][0]["verdict"]["claim"]["text"] == "Bees are insects."
     assert run([*given, "--run", "r", "--json", "-q"]) == 0
     assert capfd.readouterr().out == out

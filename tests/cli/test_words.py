@@ -120,7 +120,7 @@ def test_a_verdict_names_its_claim_once_and_fits(
     assert "Against: “César Ritz opened it in May 1906.” — The Ritz Hotel, London; quoted by reader" in out
     assert "Searches that failed: wikipedia failed for 'Ritz': 503 google failed" in out
     assert "Searches without a usable result: corpus found nothing" in out
-    assert "2 claims: 2 Refuted" in out
+    assert "2 claims: Refuted: 2" in out
     assert "\x1b" not in file.getvalue()
 
 
@@ -154,8 +154,8 @@ def test_failed_searches_are_told_from_empty_ones() -> None:
 
 
 def test_counts_are_singular_and_plural() -> None:
-    assert label_counts([refuted()]) == "1 Refuted"
-    assert label_counts([refuted(), refuted(label="SUPPORTS", meaning="supported")]) == "1 Refuted, 1 Supported"
+    assert label_counts([refuted()]) == "Refuted: 1"
+    assert label_counts([refuted(), refuted(label="SUPPORTS", meaning="supported")]) == "Refuted: 1; Supported: 1"
 
 
 @pytest.mark.slow

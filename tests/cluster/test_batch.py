@@ -191,7 +191,7 @@ def test_the_budget_is_that_of_all_workers_and_what_was_paid_is_not_paid_again(
     assert run([*command, str(many), "--engine", "local", "--budget", "12calls"]) == 4
     assert run(["ledger", "ls", str(many / "ledger.db")]) == 0
     *_, summary, _, listed = capfd.readouterr().out.splitlines()
-    assert re.search(r"[1-6] stopped by the budget$", summary)
+    assert re.search(r"Stopped by the budget: [1-6]\b", summary)
     assert re.search(r" 0 failed, [1-6] stopped by the budget, 0 in progress; ", listed)
     spent = sum(each["usage"]["calls"] for each in lines(many))
     assert 0 < spent <= 12

@@ -120,7 +120,7 @@ async def test_a_german_claim_is_not_checked_nothing_is_searched_and_it_replays(
     with verifier(Passage(text=TEXT), claim=claim, folder=tmp_path / "run") as runs:
         verdict = await runs.verify(claim)
     assert verdict.unchecked == IN_GERMAN
-    assert words.unchecked(IN_GERMAN) == "the embedded models read English only (it seems to be in German)"
+    assert words.unchecked(IN_GERMAN) == "the embedded models read English only, and this seems to be in German"
     assert (verdict.label, verdict.meaning, verdict.confidence, verdict.error) == (None, None, None, None)
     assert (verdict.usage.calls, verdict.usage.searches) == (0, 0)
     assert await replay(tmp_path / "run") == [verdict]

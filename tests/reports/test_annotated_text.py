@@ -52,6 +52,7 @@ def test_of_two_quotations_that_overlap_in_an_answer_the_earlier_is_marked_and_t
         ("> said `code *here*` and [a page](https://example.org/x_y_z)", "said code *here* and a page"),
         ("2 * 3 * 4, snake_case_name, #1, 5 ** 2, a_b and c_d", "2 * 3 * 4, snake_case_name, #1, 5 ** 2, a_b and c_d"),
         ("**not closed", "**not closed"),
+        ("__init__ and ```x``` and __two words__", "__init__ and ```x``` and two words"),
     ],
 )
 def test_readers_see_no_marks_of_markdown(text: str, shown: str) -> None:
@@ -72,7 +73,7 @@ def test_marks_are_left_out_of_a_span_without_moving_it() -> None:
 
 
 def test_a_report_lists_sentences_that_were_not_checked_with_the_reason(tmp_path: Path) -> None:
-    claim, why = Claim(text="It is red."), "the embedded models read no tables"
+    claim, why = Claim(text="It is red."), "the embedded models cannot read tables"
     unchecked = [
         {"start": 11, "end": 24, "why": {"reason": "table"}},
         {"start": 25, "end": 33, "why": {"reason": "subjective"}},
@@ -83,7 +84,9 @@ def test_a_report_lists_sentences_that_were_not_checked_with_the_reason(tmp_path
     }  # fmt: skip
     folder = written(tmp_path / "run", [claim], debated(0, claim, R, "a page", confidence=0.5), text=text)
     page = html.document_fromstring(render(folder))
-    (table,) = page.xpath("//table[caption='Sentences without a claim']")
+    counts = "Refuted: 1. 1 sentence was not checked; 1 states nothing that can be checked."
+    assert page.xpath("string(//h1/following-sibling::p[not(@class)][1])") == counts
+    (table,) = page.xpath("//table[caption='Sentences without a verdict']")
     rows = [[cell.text_content() for cell in row] for row in table.xpath(".//tbody/tr")]
     assert rows == [["11–24", "Wer weiß das?", why], ["25–33", "Lovely!!", "subjective"]]
     assert [mark.text for mark in page.xpath("//mark[@class='unchecked']")] == ["Wer weiß das?", "Lovely!!"]

@@ -12,6 +12,7 @@ from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.registry import install
 from redargue.reports import markdown as written_docx
+from redargue.reports.render import render
 from redargue.retrieval.corpus.office import read_docx
 from support.reported import S, debated, run_of, text_of, written
 
@@ -49,6 +50,28 @@ def test_a_run_of_claims_has_its_table(tmp_path: Path) -> None:
     assert "No.: 1; Claim: one; Verdict: Supported" in text
 
 
+@pytest.mark.parametrize(("claims", "title"), [(["lit in 1871"], "lit in 1871"), (["lit in 1871", "two"], "2 claims")])
+def test_a_word_report_of_claims_says_what_the_markdown_report_says(
+    tmp_path: Path, claims: list[str], title: str
+) -> None:
+    docx = pytest.importorskip("docx", reason="needs the extra documents")
+    folder = run_of(tmp_path / "r", claims)
+    document = docx.Document(BytesIO(written_docx.run_docx(folder)))
+    assert document.core_properties.title == document.paragraphs[0].text == title
+    lines = [each.text for each in document.paragraphs]
+    found, lost = lines.index("Best case for"), lines.index("Quoted, but in none of the passages (does not count)")
+    assert "“lit in 1871” (lit in 1871" in lines[found + 1]
+    assert lines[lost + 1] == "lit in 1871 never said quoted by lit in 1871"
+    assert document.paragraphs[lost + 1].runs[0].font.strike
+    assert "lit in 1871 found nothing for 'lit in 1871'" in lines
+    assert [line.lstrip("#").strip() for line in render(folder, "md").splitlines() if line.startswith("#")] == [
+        each.text
+        for each in document.paragraphs
+        if each.style.name.startswith(("Title", "Heading"))
+        if each.text != "What was found for each claim"
+    ]
+
+
 def test_a_word_report_needs_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["report", str(run_of(tmp_path / "r", ["one"])), "-f", "docx"]) == 2
     assert "name it: --out report.docx" in capfd.readouterr().err
@@ -66,4 +89,4 @@ def test_a_word_report_of_a_run_that_goes_on_says_how_many_claims_have_not_ended
     claims = [Claim(text="one"), Claim(text="two")]
     folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
     text = read_docx(BytesIO(written_docx.run_docx(folder)))["text"]
-    assert "1 Supported. 1 of 2 claims have not finished." in text
+    assert "Supported: 1. 1 of 2 claims have not finished." in text

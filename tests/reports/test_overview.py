@@ -111,7 +111,7 @@ def test_claims_are_counted_in_the_words_of_the_groups_and_conflicts_are_a_group
         "Conflicting: 1; Not enough evidence, and the nearest sentence differs: 1; Not enough evidence: 1"
     )
     unread = RiskRow(Risk.UNCHECKED, 0, "Free entry!")
-    assert risk_counts([unread, unread._replace(number=1)]) == "Not checked: 2 (1 sentence without a claim)"
+    assert risk_counts([unread, unread._replace(number=1)]) == "Not checked: 1"
 
 
 def test_the_nearest_sentence_has_the_most_words_of_the_claim_and_names_its_file_and_page() -> None:

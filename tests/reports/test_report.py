@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 from lxml import html  # type: ignore[import-untyped]
@@ -162,6 +165,28 @@ def test_a_run_shows_both_sides_then_the_verdict_then_what_is_missing(tmp_path: 
     assert f"redargue replay {tmp_path / 'r'}" in tree.text_content()
 
 
+@pytest.mark.parametrize("kind", [run_of, text_of])
+@pytest.mark.parametrize("words", [["one"], ["one", "two"]])
+def test_headings_skip_no_level_and_regions_have_names_of_their_own(
+    tmp_path: Path, kind: Callable[[Path, list[str]], Path], words: list[str]
+) -> None:
+    page = html.document_fromstring(render(kind(tmp_path / "r", words)))
+    levels = [int(each.tag[1]) for each in page.xpath("//h1 | //h2 | //h3 | //h4 | //h5")]
+    assert all(below <= above + 1 for above, below in pairwise(levels))
+    regions = page.xpath("//*[@role='region']/@aria-label")
+    assert len(regions) == len(set(regions))
+
+
+def test_a_claim_without_any_step_has_no_fold_for_them(tmp_path: Path) -> None:
+    claim = Claim(text="القاهرة هي عاصمة مصر.")
+    unread = Unchecked(reason=UncheckedReason.LANGUAGE, languages=("ar",))
+    begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
+    folder = written(
+        tmp_path / "r", [claim], [begun, ClaimEnded(verdict=Verdict(claim=claim, label=None, unchecked=unread))]
+    )
+    assert not html.document_fromstring(render(folder)).xpath("//details[@class='transcript']")
+
+
 def test_not_enough_evidence_does_not_mean_partly_true(tmp_path: Path) -> None:
     claim = Claim(text="A claim.")
     folder = written(tmp_path / "r", [claim], debated(0, claim, N, "word"))
@@ -171,10 +196,12 @@ def test_not_enough_evidence_does_not_mean_partly_true(tmp_path: Path) -> None:
 
 def test_a_claim_that_ended_in_an_error_has_no_verdict_and_no_rating(tmp_path: Path) -> None:
     claim = Claim(text="A claim.")
-    error = ErrorInfo(type="BadReply", what="unreadable", exit_code=3)
+    error = ErrorInfo(type="BadReply", what="unreadable", hint="ask again", exit_code=3)
     events = debated(0, claim, None, "word", error=error, decided_by=None)
     folder = written(tmp_path / "r", [claim], events)
+    assert "**No verdict: unreadable**\n\n→ ask again\n" in render(folder, "md")
     assert "No verdict: unreadable" in render(folder)
+    assert "BadReply" not in render(folder) + render(folder, "md")
     (review,) = json.loads(render(folder, "claimreview", signature=SIGNATURE))
     assert "reviewRating" not in review
 
@@ -201,6 +228,26 @@ def test_a_claim_review_names_a_file_without_its_folders() -> None:
 
 
 @pytest.mark.parametrize(
+    ("published", "written"),
+    [
+        ("2021-03", "2021-03"),
+        ("2021-03-04T05:06:07Z", "2021-03-04T05:06:07Z"),
+        ("yesterday", None),
+        ("4 May 2021", None),
+    ],
+)
+def test_a_claim_review_has_only_dates_that_schema_org_reads(published: str, written: str | None) -> None:
+    passage = Passage(text="It opened in 1998.", title="A page", published=published)
+    quote = Quote(
+        text=passage.text, status=QuoteStatus.VERIFIED, start=0, end=18, passage=passage.sha256,
+        source=passage.source(), side=Side.FOR, agent="reader",
+    )  # fmt: skip
+    review = claim_review(Verdict(claim=Claim(text=passage.text), label=S, quotes=(quote,)), SIGNATURE)
+    (work,) = cast("list[dict[str, str]]", review["citation"])
+    assert work.get("datePublished") == written
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         (("", "https://example.org", "2026-11-22"), "--author is missing"),
@@ -223,7 +270,7 @@ def test_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) 
     claims = [Claim(text="one"), Claim(text="two")]
     folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
     assert render(folder).count("1 of 2 claims have not finished.") == 1
-    assert "\n1 Supported. 1 of 2 claims have not finished.\n" in render(folder, "md")
+    assert "\nSupported: 1. 1 of 2 claims have not finished.\n" in render(folder, "md")
     assert json.loads(render(folder, "json"))["unfinished"] == 1
 
 
@@ -428,10 +475,9 @@ def test_a_page_of_a_large_bench_stays_below_five_megabytes(
 
 def test_a_markdown_report_of_one_claim_begins_with_the_claim_as_its_only_title(tmp_path: Path) -> None:
     lines = render(run_of(tmp_path / "r", ["red"]), "md").splitlines()
-    titles = [line for line in lines if line.startswith(("# ", "## "))]
-    assert lines[0] == titles[0]
-    assert titles[0].startswith("# ")
-    assert "red" in titles[0]
-    assert titles[1:] == ["## How it was done"]
+    titles = [line for line in lines if line.startswith("#")]
+    assert lines[0] == titles[0] == "# red"
+    assert (titles[1], titles[-1]) == ("## Best case for", "## How it was done")
+    assert all(title.startswith("## ") for title in titles[1:])
     several = render(run_of(tmp_path / "s", ["red", "blue"]), "md").splitlines()
     assert [line[:5] for line in several if line.startswith(("# ", "## "))] == ["# 2 c", "## 1.", "## 2.", "## Ho"]

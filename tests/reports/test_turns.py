@@ -24,7 +24,7 @@ from redargue.events import (
 )
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
-from support.reported import N, R, S, bench_of, run_of, written
+from support.reported import N, R, S, bench_of, debated, run_of, written
 
 
 def teams(tmp_path: Path, *events: Event, method: str = "m") -> Any:
@@ -53,6 +53,17 @@ def test_a_team_has_a_column_and_referees_speak_below(tmp_path: Path) -> None:
         ["negative-rebutter", "negative-summariser"],
     ]
     assert second.xpath(".//b")[0].text_content() == "factual-referee"
+
+
+def test_a_team_that_concedes_is_named_and_the_reason_has_a_heading(tmp_path: Path) -> None:
+    claim = Claim(text="A claim.")
+    spoken = Spoke(agent="negative-summariser", round=1, text="no", concedes=True)
+    begun = ClaimStarted(claim=claim, method="dual-position", settings={}, backend="b", seed=0)
+    ended = ClaimEnded(verdict=Verdict(claim=claim, label=S, decided_by="concession", reason="it was lit"))
+    page = html.document_fromstring(render(written(tmp_path / "r", [claim], [begun, spoken, ended])))
+    (turn,) = page.xpath("//div[@class='turn']")
+    assert turn.text_content() == "negative-summarisernoconcedes"
+    assert page.xpath("//h3[.='Reason']/following-sibling::p[1]/text()") == ["it was lit"]
 
 
 def test_what_an_agent_says_again_is_not_printed_again(tmp_path: Path) -> None:
@@ -143,3 +154,10 @@ def test_an_error_and_what_to_do_about_it_are_distinct(tmp_path: Path) -> None:
     )
     page = html.document_fromstring(render(folder))
     assert page.xpath("//details//p[@class='bad']/text()") == ["no answer → try again"]
+
+
+def test_quotations_that_a_debater_gave_before_the_judge_are_marked_in_its_text_too(tmp_path: Path) -> None:
+    claim = Claim(text="A claim.")
+    folder = written(tmp_path / "r", [claim], debated(0, claim, S, "lit in 1871"))
+    (judge,) = html.document_fromstring(render(folder)).xpath("//h3[.='Judge']/following-sibling::p[@class='prose']")
+    assert (judge.xpath("./u/text()"), judge.xpath("./s/text()")) == (["lit in 1871"], ["lit in 1871 never said"])

@@ -149,6 +149,20 @@ def steps() -> list[Event]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (tool_mad(), ["Round 1 has ended: All agree, but: faithfulness is too low.", "Round 2 has ended: All agree."]),
+        (steps(), ["Step 1 has begun.", "Step 2 has begun."]),
+    ],
+    ids=["rounds", "steps"],
+)
+def test_a_line_is_announced_for_each_round_or_step(tmp_path: Path, log: list[Event], said: list[str]) -> None:
+    pages = [page.shown for page in watched(lambda: page_of(written(tmp_path / "run", [CLAIM], log)), log)]
+    lines = html.fromstring(pages[-2]).xpath("//ol[@aria-live='polite']/li")
+    assert [line.text_content() for line in lines] == said
+
+
 @pytest.mark.parametrize("log", [tool_mad(), teams(), chain(), steps()], ids=["tool-mad", "teams", "chain", "steps"])
 def test_a_page_loaded_again_equals_the_one_that_was_watched(tmp_path: Path, log: list[Event]) -> None:
     folder = written(tmp_path / "run", [CLAIM], log)

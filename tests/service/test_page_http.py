@@ -191,8 +191,10 @@ async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_writte
             assert wrong.get("words", CLAIM) in reply.text
         foreign = await http.post("/checks", data={"words": CLAIM}, headers={"Origin": "http://evil.test"})
         assert foreign.status_code == 403
-        for path in ("/runs/none", "/runs/..%2f..%2fetc", "/runs/none/claims/1", "/compare?run=none"):
-            assert (await http.get(path)).status_code in (200, 404)
+        for path in ("/runs/none", "/runs/..%2f..%2fetc", "/runs/none/claims/1", "/compare?run=none&run=other"):
+            assert (await http.get(path)).status_code == 404
+        alone = await http.get("/compare?run=none")
+        assert (alone.status_code, "Choose from 2 to 6 checks; you chose 1" in alone.text) == (422, True)
 
 
 @pytest.mark.slow  # its intervals are drawn
@@ -210,7 +212,9 @@ async def test_a_bench_compares_its_methods_with_charts_and_opens_their_claims(t
         assert "<style" not in page
         runs = re.findall(r'href="/runs/([^"]+)"', (await http.get("/")).text)
         both = await http.get("/compare", params={"run": runs[:2]})
-        assert "different" in both.text
+        assert "Finished by every check: 3 claims; with different labels: 1." in both.text
+        heads = re.findall(r'<span class="dim">([^<]+)</span></th>', both.text)
+        assert heads == runs[:2]
         claim = re.search(r'href="(/runs/[^"]+/claims/1)"', both.text)
         assert claim
         assert "one here" in (await http.get(claim[1])).text

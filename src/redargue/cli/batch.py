@@ -128,7 +128,7 @@ def _summary(batch: BatchOutput) -> None:
 
 
 def _counts(tally: Tally) -> str:
-    return ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
+    return "; ".join(f"{printable(name)}: {count:,}" for name, count in sorted(tally.labels.items()))
 
 
 class VerdictWriter(Protocol):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from redargue import words
 from redargue.cli import parameters
 from redargue.cli.output import exit_code, how_to_resume, print_json, read_gate, resumable
 from redargue.errors import BudgetReached, ProviderError, UsageError
@@ -71,9 +72,9 @@ def verify_and_print(
         else:
             whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder, origin=origin)
         if not output.quiet:
-            unchecked, claims = len(prepared.extraction.unchecked), counted(len(prepared.claims), "claim")
-            rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""
-            typer.echo(f"{claims} in {len(text.text):,} characters{rest}", err=True)
+            claims = f"{counted(len(prepared.claims), 'claim')} in {len(text.text):,} characters"
+            others = words.without_claims(each.why for each in prepared.extraction.unchecked)
+            typer.echo("; ".join(filter(None, (claims, others))), err=True)
         named = json or output.jsonl  # the report below names each claim once
         return await _verify_prepared(prepared, whole, output, concurrency, named=named)
 

@@ -184,7 +184,7 @@ def print_report(report: Report, folder: Path | None) -> None:
             _row(console, row)
     _rule(console)
     if report.unchecked:
-        _print(console, Text(f"{counted(len(report.unchecked), 'sentence')} without a claim", style="dim"))
+        _print(console, Text(f"{words.without_claims(each.why for each in report.unchecked)}.", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
     _print(console, Text(phrases.outcome_text(report.outcome, verdicts), style="bold"))
     if report.unread_files:
@@ -241,9 +241,8 @@ def _verdict(console: Console, verdict: Verdict) -> None:
     titles = {Side.FOR: "For", Side.AGAINST: "Against", Side.CONTEXT: "Related, for neither side"}
     for side, title in titles.items():
         _section(console, title, [_quote(quote) for quote in verdict.side(side)])
-    lost = [quote.text for quote in verdict.quotes if not quote.found]
     title = "Quoted, but not found in any document (not counted)"
-    _section(console, title, [Text(printable(text)[:300], style="strike dim") for text in lost])
+    _section(console, title, [_lost_quote(quote) for quote in phrases.lost_quotes(verdict)])
     _section(console, "Searches that failed", [_gap(gap) for gap in verdict.failed_searches])
     _section(console, "Searches without a usable result", [_gap(gap) for gap in verdict.empty_searches])
     how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {phrases.cost(verdict.usage)}"
@@ -275,6 +274,11 @@ def _section(console: Console, title: str, lines: Sequence[Text]) -> None:
 
 def _gap(gap: Gap) -> Text:
     return Text(printable(words.gap(gap)))
+
+
+def _lost_quote(quote: Quote) -> Text:
+    by = f" quoted by {printable(quote.agent, lines=False)}"
+    return Text.assemble((printable(quote.text)[:300], "strike dim"), (by, "dim"))
 
 
 def _quote(quote: Quote) -> Text:

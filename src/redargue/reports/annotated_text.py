@@ -34,7 +34,9 @@ def segments(text: str, spans: Iterable[tuple[int, int, Mark]]) -> Iterator[tupl
 _LINE_MARK = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+|>[ \t]?)|^[ \t]*(?P<item>[-*+])(?=[ \t])", re.M)
 # Bounded, because marks that nothing closes would otherwise be followed to the end of a long line, each one.
 _LINK = re.compile(r"(!?\[)[^\]\n]{0,500}(\]\([^)\s]{0,2000}\))")
-_PAIR = re.compile(r"(?<![\w*_`])(?P<mark>\*\*\*?|__|[*_`])(?=\S)(?P<inside>[^\n]{0,500}?\S)(?P=mark)(?![\w*_`])")
+_PAIR = re.compile(  # not a fence of several backticks, nor a name such as __init__
+    r"(?<![\w*_`])(?P<mark>\*\*\*?|__(?!\w+__)|\*|_(?!_)|`(?!`))(?=\S)(?P<inside>[^\n]{0,500}?\S)(?P=mark)(?![\w*_`])"
+)
 
 
 def without_markdown(text: str) -> dict[int, str]:
@@ -126,4 +128,4 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
         rows.append((f"{sentence.start}–{sentence.end}", said, words.unchecked(sentence.why)))
     titles = ("Sentence", "Reason")
     columns = (Column("Characters"), *(Column(title, "long") for title in titles))
-    return Table("Sentences without a claim", columns, tuple(rows))
+    return Table("Sentences without a verdict", columns, tuple(rows))

@@ -134,8 +134,11 @@ class Debate(NamedTuple):
 
     @property
     def judge_quotes(self) -> tuple[Quote, ...]:
-        quotes = self.verdict.quotes if self.verdict else ()
-        return tuple(quote for quote in quotes if quote.agent == "judge")
+        """The judge's, and those of debaters that its text has too: a verdict has each quotation once."""
+        quotes, said = self.verdict.quotes if self.verdict else (), self.judged.text if self.judged else ""
+        theirs = (quote for quote in quotes if quote.agent == "judge" or quote.text in said)
+        last_wins = sorted(theirs, key=lambda quote: (quote.found, quote.agent == "judge"))
+        return tuple({quote.text: quote for quote in last_wins}.values())
 
 
 Line = Callable[..., Markup]
@@ -237,7 +240,7 @@ def environment() -> Environment:
     functions: list[Callable[..., object]] = [answer, cell_class, colour, counted, letter, link_address]
     functions += [annotated_text.readable_text, shorten, turn_id, words.notes, words.unread_file]
     functions += [phrases.citation_text, phrases.confidence_text, phrases.file_of, phrases.gap_sections]
-    functions += [phrases.heading, phrases.label_of, phrases.meaning_text, phrases.summary]
+    functions += [phrases.heading, phrases.label_of, phrases.lost_quotes, phrases.meaning_text, phrases.summary]
     functions += [phrases.unread_text, phrases.without_gaps]
     shared.globals |= {function.__name__: function for function in functions}
     shared.globals |= {"Side": Side, "quote_status": phrases.QUOTE_STATUS}

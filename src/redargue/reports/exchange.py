@@ -284,8 +284,8 @@ def _work(source: Source) -> dict[str, str]:
     work = {"@type": "CreativeWork", "name": name}
     if address := link_address(source.url):
         work["url"] = address
-    if source.published:
-        work["datePublished"] = printable(source.published, lines=False)
+    if re.fullmatch(r"\d{4}(-\d\d(-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?)?)?", source.published):  # ISO 8601
+        work["datePublished"] = source.published
     return work
 
 

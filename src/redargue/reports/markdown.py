@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from io import BytesIO, StringIO
+from itertools import groupby
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, NamedTuple, TextIO
 
 from rich.console import Console, Group
 from rich.table import Table as Grid
@@ -36,7 +37,7 @@ from redargue.reports.overview import (
     run_table,
     title_of,
 )
-from redargue.reports.table import Column, Table
+from redargue.reports.table import Table, cut
 from redargue.sanitize import printable
 from redargue.text import Citation
 from redargue.verdicts import Verdict
@@ -84,56 +85,125 @@ def table_markdown(table: Table) -> str:
     return "\n\n".join([*parts, *map(plain, table.notes)])
 
 
-def run_markdown(run: SingleRun) -> str:
-    several, text, unread = len(run.verdicts) > 1, run.text, run.unread_files
-    alone = len(run.manifest.claims) == 1 and not text
-    parts = [f"# {plain(run.manifest.claims[0].text if alone else title_of(run))}"]
+class _Block(NamedTuple):
+    """A heading, a paragraph or an item of a list.
+
+    Attributes:
+        spans: its text in pieces, each with its style: ``""``, ``bold``, ``strike``, ``code``, or ``ours``, which needs
+            no escapes.
+        level: of a heading, from 1; 0 for other kinds.
+    """
+
+    kind: Literal["heading", "text", "item", "command"]
+    spans: tuple[tuple[str, str], ...]
+    level: int = 0
+
+
+def _heading(level: int, said: str) -> _Block:
+    return _Block("heading", ((said, ""),), level)
+
+
+def _text(said: str, style: str = "") -> _Block:
+    return _Block("text", ((said, style),))
+
+
+def _items(lines: Iterable[str]) -> Iterator[_Block]:
+    return (_Block("item", ((line, ""),)) for line in lines)
+
+
+def _title(run: SingleRun) -> str:
+    return title_of(run) if _of_several(run) else run.manifest.claims[0].text
+
+
+def _of_several(run: SingleRun) -> bool:
+    return run.text is not None or len(run.manifest.claims) != 1
+
+
+def _report(run: SingleRun) -> Iterator[_Block | Table]:
+    """What the report says, for writers of any format."""
+    of_several, text, unread = _of_several(run), run.text, run.unread_files
+    yield _heading(1, _title(run))
     if run.checked_on:
-        parts.append(date_text(run))
-    if several or run.unfinished:
-        parts.append(plain(counts_text(run)))
-    if several and not text:
-        parts.append(table_markdown(run_table(run, ())))
+        yield _text(date_text(run))
+    if of_several:
+        yield _text(counts_text(run))
+    if len(run.verdicts) > 1 and not text:
+        yield run_table(run, ())
     if text:
-        parts.append(f"**{plain(text_outcome(run))}**")
+        yield _text(text_outcome(run), "bold")
     if unread:
-        parts += [f"**{plain(phrases.unread_text(unread))}**", list_markdown(map(words.unread_file, unread))]
+        yield _text(phrases.unread_text(unread), "bold")
+        yield from _items(map(words.unread_file, unread))
     if text:
-        parts += tables_markdown((*risk_tables(run_rows(run)), unchecked_table(*text)))
+        yield from (*risk_tables(run_rows(run)), unchecked_table(*text))
     citations = run.citations
     for item, verdict in run.verdicts.items():
-        claim = _claim(verdict, item + 1, citations.get(item))
-        parts += claim[1:] if alone else claim
-    parts += tables_markdown(further_tables(run))
-    facts = list_markdown(f"{name}: {value}" for name, value in run_facts(run))
-    return "\n\n".join([*parts, "## How it was done", facts, block(replay_command(run))]) + "\n"
+        if of_several:
+            yield _Block("heading", ((f"{item + 1}.", "ours"), (f" {verdict.claim.text}", "")), 2)
+        yield from _claim(verdict, citations.get(item), 3 if of_several else 2)
+    yield from further_tables(run)
+    yield _heading(2, "How it was done")
+    yield from _items(f"{name}: {value}" for name, value in run_facts(run))
+    yield _Block("command", ((replay_command(run), ""),))
 
 
-def _claim(verdict: Verdict, number: int, citation: Citation | None) -> list[str]:
-    parts = [f"## {number}. {plain(verdict.claim.text)}"]
+def _claim(verdict: Verdict, citation: Citation | None, level: int) -> Iterator[_Block]:
     if citation:
-        parts.append(f"Cites {code(citation.url)}: {plain(phrases.citation_text(citation))}")
-    for side, title in ((Side.FOR, "Best case for"), (Side.AGAINST, "Best case against")):
-        quotes = verdict.side(side)
-        parts += [f"### {title}", "\n".join(map(_quote, quotes)) or "Nothing was quoted."]
-    if neither := verdict.side(Side.CONTEXT):
-        parts += ["### Related, for neither side", "\n".join(map(_quote, neither))]
-    label = f"Error: {verdict.error.what}" if verdict.error else phrases.heading(verdict)
-    said = filter(None, (plain(phrases.meaning_text(verdict)), plain(phrases.summary(verdict))))
-    parts += ["### Verdict", f"**{plain(label)}**", *said]
+        spans = ("Cites ", ""), (citation.url, "code"), (f": {phrases.citation_text(citation)}", "")
+        yield _Block("text", spans)
+    sides = (
+        (Side.FOR, "Best case for"),
+        (Side.AGAINST, "Best case against"),
+        (Side.CONTEXT, "Related, for neither side"),
+    )
+    for side, title in sides:
+        if (quotes := verdict.side(side)) or side is not Side.CONTEXT:
+            yield _heading(level, title)
+            yield from map(_quote, quotes) if quotes else [_text("Nothing was quoted.")]
+    yield _heading(level, "Verdict")
+    yield _text(f"No verdict: {verdict.error.what}" if verdict.error else phrases.heading(verdict), "bold")
+    hint = f"→ {verdict.error.hint}" if verdict.error and verdict.error.hint else ""
+    yield from map(_text, filter(None, (hint, phrases.meaning_text(verdict), phrases.summary(verdict))))
     for title, gaps in phrases.gap_sections(verdict):
-        parts += [f"### {title}", list_markdown(gaps) or phrases.without_gaps(verdict)]
-    if lost := [quote for quote in verdict.quotes if not quote.found]:
-        lines = (f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}" for quote in lost)
-        parts += ["### Quoted, but in none of the passages (does not count)", "\n".join(lines)]
-    return parts
+        yield _heading(level, title)
+        yield from _items(gaps) if gaps else [_text(phrases.without_gaps(verdict))]
+    if lost := phrases.lost_quotes(verdict):
+        yield _heading(level, "Quoted, but in none of the passages (does not count)")
+        for quote in lost:
+            yield _Block("item", ((quote.text, "strike"), (f" quoted by {quote.agent}", "")))
 
 
-def _quote(quote: Quote) -> str:
-    source = quote.source
-    address = [code(source.url)] if source and source.url else []
-    cited = [*map(plain, phrases.place_of(quote)), *address, phrases.QUOTE_STATUS[quote.status]]
-    return f"- “{plain(quote.text)}” ({', '.join(cited)})"
+def _quote(quote: Quote) -> _Block:
+    place = f"“{quote.text}” ({', '.join((*phrases.place_of(quote), ''))}"
+    status = f"{phrases.QUOTE_STATUS[quote.status]})"
+    if not (quote.source and quote.source.url):
+        return _Block("item", ((place + status, ""),))
+    return _Block("item", ((place, ""), (quote.source.url, "code"), (f", {status}", "")))
+
+
+_SPANS: Mapping[str, Callable[[str], str]] = {
+    "": plain,
+    "ours": str,
+    "bold": lambda words: f"**{plain(words)}**",
+    "strike": lambda words: f"~~{plain(words)}~~",
+    "code": code,
+}
+
+
+def run_markdown(run: SingleRun) -> str:
+    def written(part: _Block | Table) -> str:
+        if isinstance(part, Table):
+            return table_markdown(part)
+        if part.kind == "command":
+            return block(part.spans[0][0])
+        line = "".join(
+            " " * said.startswith(" ") + _SPANS[style](said) + " " * said.endswith(" ") for said, style in part.spans
+        )
+        return {"heading": "#" * part.level + " ", "item": "- "}.get(part.kind, "") + line
+
+    shown = (part for part in _report(run) if isinstance(part, _Block) or part.rows)
+    parts = groupby(shown, lambda part: isinstance(part, _Block) and part.kind == "item")
+    return "\n\n".join(("\n" if listed else "\n\n").join(map(written, group)) for listed, group in parts) + "\n"
 
 
 def tables_markdown(tables: Iterable[Table | None]) -> list[str]:
@@ -148,7 +218,7 @@ _WIDTHS = {"number": 0.5, "long": 3.0}  # inches of a column, of a page of 11 in
 
 
 def run_docx(folder: Path) -> bytes:
-    """The claims by risk, each beside its nearest sentence, then how the run was done; no model is called."""
+    """What the Markdown report says; no model is called."""
     try:
         import docx
         from docx.enum.section import WD_ORIENT
@@ -160,26 +230,18 @@ def run_docx(folder: Path) -> bytes:
     section = document.sections[0]
     section.orientation = WD_ORIENT.LANDSCAPE
     section.page_width, section.page_height = section.page_height, section.page_width
-    title = title_of(run)
     properties = document.core_properties
-    properties.title, properties.author, properties.comments = title, "redargue", ""
+    properties.title, properties.author, properties.comments = cut(_title(run), 200), "redargue", ""
     properties.created = properties.modified = datetime.now(UTC)
-    document.add_heading(title, 0)
-    if run.checked_on:
-        document.add_paragraph(date_text(run))
-    document.add_paragraph(printable(counts_text(run), lines=False))
-    for line in (text_outcome(run) if run.text else "", phrases.unread_text(run.unread_files)):
-        if line:
-            document.add_paragraph().add_run(line).bold = True
-    for file in run.unread_files:
-        document.add_paragraph(words.unread_file(file), style="List Bullet")
-    tables = [run_table(run, ())]
-    if run.text:
-        tables = [*risk_tables(run_rows(run)), unchecked_table(*run.text)]
-    for table in (*tables, *further_tables(run)):
-        _add(document, table)
-    facts = (*run_facts(run), ("To reproduce it", replay_command(run)))
-    _add(document, Table("How it was done", (Column(""), Column("", "long")), facts))
+    for part in _report(run):
+        if isinstance(part, Table):
+            _add(document, part)
+            continue
+        styles = {"heading": f"Heading {part.level - 1}" if part.level > 1 else "Title", "item": "List Bullet"}
+        paragraph = document.add_paragraph(style=styles.get(part.kind))
+        for said, style in part.spans:
+            made = paragraph.add_run(printable(said, lines=False))
+            made.bold, made.font.strike = (style == name or None for name in ("bold", "strike"))
     content = BytesIO()
     document.save(content)
     return content.getvalue()

@@ -118,11 +118,12 @@ def date_text(run: SingleRun) -> str:
 
 
 def counts_text(run: SingleRun) -> str:
-    """How many claims have which outcome, of a text as its groups by risk are called, and how many have none yet."""
+    """How many claims have which outcome, of a text by its groups; how many have none yet; its other sentences."""
     counts = risk_counts(run_rows(run)) if run.text else label_counts(run.verdicts.values())
+    others = words.without_claims(each.why for each in run.text[1].unchecked) if run.text else ""
     claims = counted(len(run.manifest.claims), "claim")
-    rest = f" {run.unfinished:,} of {claims} have not finished." if run.unfinished else ""
-    return f"{counts or 'No claims'}.{rest}"
+    unfinished = f"{run.unfinished:,} of {claims} have not finished" if run.unfinished else ""
+    return " ".join(f"{said}." for said in (counts or "No claims", unfinished, others) if said)
 
 
 def report_rows(report: Report) -> tuple[RiskRow, ...]:
@@ -312,13 +313,9 @@ def by_risk(rows: Iterable[RiskRow]) -> list[tuple[Risk, str, list[RiskRow]]]:
 
 
 def risk_counts(rows: Sequence[RiskRow]) -> str:
-    """How many rows each group has, in the words and the order of the groups; empty without rows."""
-    counts = []
-    for _, title, group in by_risk(rows):
-        silent = sum(not row.number for row in group)
-        without = f" ({counted(silent, 'sentence')} without a claim)" if silent else ""
-        counts.append(f"{title}: {len(group)}{without}")
-    return "; ".join(counts)
+    """How many claims each group has, in the words and the order of the groups; empty without claims."""
+    claims = by_risk(row for row in rows if row.number)
+    return "; ".join(f"{title}: {len(group)}" for _, title, group in claims)
 
 
 def risk_tables(rows: Sequence[RiskRow]) -> tuple[Table, ...]:
@@ -342,10 +339,15 @@ def summarize_identity(manifest: RunManifest) -> tuple[str, ...]:
         manifest.redargue or "unknown",
         f"{manifest.spec.method} ({manifest.spec.profile})",
         manifest.spec.backend,
-        "; ".join(filter(None, (manifest.backend.identity, *models))),
+        "; ".join(filter(None, (_without_empty(manifest.backend.identity), *models))),
         str(manifest.spec.seed),
         "; ".join(tools) or "none",
     )
+
+
+def _without_empty(identity: str) -> str:
+    """The identity of a backend without settings that are empty (``prompts=``)."""
+    return re.sub(r" \w+=(?=\s|$)", "", identity)
 
 
 def settings(manifest: RunManifest) -> str:
@@ -409,5 +411,5 @@ def run_table(run: SingleRun, shown: Collection[int]) -> Table:
     counted_columns = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
     texts = (Column("Claim", "long"), Column("Verdict"))
     columns = (number("No."), *texts, number("Confidence", ".2f"), *counted_columns)
-    note = "“Not enough” does not mean that a claim is partly true."
+    note = "“Not enough evidence” does not mean that a claim is partly true."
     return Table("What was found for each claim", columns, tuple(rows), (note,))

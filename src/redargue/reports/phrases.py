@@ -39,7 +39,7 @@ _FILE = re.compile(  # "report.pdf (2)", "rows.jsonl:3", "letter.eml#1-fees.csv"
 
 
 def label_of(verdict: Verdict | None) -> str:
-    return verdict.plain_label if verdict else "not finished"
+    return verdict.plain_label if verdict else "Not finished"
 
 
 def confidence_text(verdict: Verdict) -> str:
@@ -81,7 +81,7 @@ def place_of(quote: Quote) -> tuple[str, ...]:
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
     counts = Counter(map(label_of, verdicts))
-    return ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
+    return "; ".join(f"{label}: {count:,}" for label, count in sorted(counts.items()))
 
 
 def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
@@ -157,6 +157,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def lost_quotes(verdict: Verdict) -> tuple[Quote, ...]:
+    """What agents quoted and none of their passages has, once for each agent."""
+    return tuple({(quote.text, quote.agent): quote for quote in verdict.quotes if not quote.found}.values())
+
+
 def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Headings with gaps: searches that failed, then those that found nothing; without a gap, one empty section."""
     failed = tuple(map(words.gap, verdict.failed_searches))
@@ -182,9 +187,9 @@ def how_decided(verdict: Verdict) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """How the verdict was reached and at what price; nothing of a confidence that is not shown."""
+    """How the verdict was reached and at what price; nothing of a confidence that is not shown. Empty for an error."""
     if verdict.error:
-        return f"{verdict.error.type}: {verdict.error.what}"
+        return ""
     calls = "" if is_local(verdict) else counted(verdict.usage.calls, "call")
     facts = (confidence_text(verdict), words.robustness(verdict.robust_to), calls)
     how = how_decided(verdict).strip()

@@ -10,7 +10,7 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
-from redargue.events import CallFinished, EvidenceChosen, Refereed, RoundVoted
+from redargue.events import CallFinished, EvidenceChosen, Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.dry_run import costs
@@ -567,6 +567,8 @@ async def test_a_concession_decides_without_a_referee(concedes: tuple[str, ...],
     assert run.usage.calls == 4  # two gatherers, two statements
     assert not asked(run, "JudgeTeams")
     assert how_decided(verdict) == "by concession after 1 round"
+    conceding = {event.agent for event in run.events if isinstance(event, Spoke) and event.concedes}
+    assert conceding == {f"{position}-summariser" for position in concedes}
 
 
 async def test_one_referee_judges_a_concession_that_no_quotation_of_the_other_team_carries() -> None:

@@ -331,7 +331,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         if self.settings.speaks_once:
             summariser = self.member(position, "summariser")
             statement = await self.ask(summariser, SpeakForTeam, round_=round_, **asked)
-            self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=statement.text))
+            self.stated(round_, position, statement)
             return statement
         texts: dict[str, Statement] = {}
         if self.settings.rebutters:
@@ -357,8 +357,12 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             return TeamStatement(text=joined, quotes=quotes)
         summariser, shown = self.member(position, "summariser"), self.with_confidence(texts)
         argument = await self.ask(summariser, SummariseTeam, round_=round_, position=position, texts=shown)
-        self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=argument.text))
+        self.stated(round_, position, argument)
         return argument
+
+    def stated(self, round_: int, position: Position, statement: TeamStatement) -> None:
+        summariser = member_name(position, "summariser")
+        self.run.emit(Spoke(agent=summariser, round=round_, text=statement.text, concedes=statement.concedes))
 
     def with_confidence(self, texts: Mapping[str, Statement]) -> tuple[AgentText, ...]:
         """The texts with their certainty: as attention weights where the backend supports them, else in words (D6)."""

@@ -438,15 +438,15 @@ async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Respons
 async def compare_page(
     store: Store, visitor: Visitor, run: Annotated[list[str] | None, Query()] = None
 ) -> HTMLResponse:
-    chosen, problem, comparison = list(dict.fromkeys(run or ())), "", None
+    chosen, problem, comparison, status = list(dict.fromkeys(run or ())), "", None, 200
     try:
         if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
-            raise UsageError(f"{len(chosen)} chosen", hint=f"choose two to {RUNS_COMPARED} checks")
+            raise UsageError(f"Choose from 2 to {RUNS_COMPARED} checks; you chose {len(chosen)}")
         if chosen:
             folders = [store.get(name, owner=visitor.owner).folder for name in chosen]
             comparison = await asyncio.to_thread(lambda: compare_verdicts(list(map(load_run, folders))))
     except RedargueError as error:
-        problem = str(error)
+        problem, status = str(error), status_of(error)
     listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)
     finished = ("done", "failed", "interrupted")
     page = render_page(
@@ -459,4 +459,4 @@ async def compare_page(
         checks=[check for check in listed.checks if check.state in finished and check.claims],
         chosen=chosen,
     )
-    return shown(page)
+    return shown(page, status)

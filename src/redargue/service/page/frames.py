@@ -221,7 +221,7 @@ class ClaimFrames:
             ids = {turn_id(part.id, turn): turn for turn in round_.turns}
             turns = {id_: page_macro("debate.html", "turn")(turn, id_) for id_, turn in ids.items()}
             yield part._replace(turns=turns, rest=(round_.title, round_.end))
-            if round_.end:
+            if round_.title:
                 yield self._part(f"l{round_.number}", "log", "log_line", round_)
         for sha in self._passages.by_sha:
             number = self._passages.number(sha)
