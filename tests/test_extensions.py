@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -92,6 +93,7 @@ def raises(error: type[BaseException]) -> Callable[[], Any]:
     ("wrong", "said"),
     [
         (raises(asyncio.CancelledError), "test_extensions', an extension, failed: CancelledError"),
+        (raises(SystemExit), "test_extensions', an extension, failed: SystemExit"),
         (raises(Unspeakable), "test_extensions', an extension, failed: Unspeakable"),
         (fails, "test_extensions', an extension, failed: KeyError: 'place'"),
         (lambda: None, "the tool 'shelf' returned None, which is not a list of passages"),
@@ -109,9 +111,12 @@ async def test_an_error_in_a_tool_ends_its_claim_and_the_others_are_verified(
 
 
 @pytest.mark.parametrize("method", ["tool-mad", "single-reader"])
-async def test_a_tool_that_cancels_itself_ends_its_claim_under_any_method(method: str) -> None:
+@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit])
+async def test_a_tool_that_cancels_or_exits_ends_its_claim_under_any_method(
+    error: type[BaseException], method: str
+) -> None:
     spec = RunSpec(method=method, tools=("shelf",))
-    tool: Any = Shelf(on_denver(raises(asyncio.CancelledError)))
+    tool: Any = Shelf(on_denver(raises(error)))
     with Verifier(spec, parts=Parts(evidence={"shelf": tool})) as verifier:
         failed, fine = await verifier.verify_all(CLAIMS)
     assert failed.error
@@ -142,6 +147,7 @@ async def test_a_claim_that_is_cancelled_while_a_tool_works_has_no_verdict() -> 
     ("check", "said"),
     [
         (lambda claim: fails(), "an extension, failed: KeyError: 'place'"),
+        (lambda claim: sys.exit("bad"), "the method 'own-method' of '{module}', an extension, failed: SystemExit: bad"),
         (lambda claim: "SUPPORTS", "check of the method 'own-method' returned 'SUPPORTS', neither an answer"),
     ],
 )
@@ -150,6 +156,7 @@ async def test_an_error_in_a_method_ends_its_claim_and_is_recorded(
 ) -> None:
     defined(check)
     found = await verdicts(tmp_path / "run", Shelf(lambda query: ()))
+    said = said.replace("{module}", __name__)
     assert [said in verdict.error.what for verdict in found if verdict.error] == [True, True]
     assert (tmp_path / "run" / "events.jsonl").read_text().count("ExtensionError") == 2
 

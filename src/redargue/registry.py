@@ -18,6 +18,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -50,7 +51,7 @@ def optional_entries() -> Mapping[str, Mapping[str, str]]:
 
 
 class ExtensionError(RedargueError):
-    """An extension's code raised an error, which ends the claim that used it, and no other."""
+    """An extension's code raised an error; during a claim, that claim ends, and no other."""
 
     exit_code = 3
 
@@ -141,6 +142,12 @@ class Registry(Generic[_T]):
         """The entries of other packages, with the distribution of each."""
         return {name: distribution(point) for name, point in self._other_packages().items()}
 
+    def blamed(self, name: str) -> AbstractContextManager[None]:
+        """Errors of an entry's own code name it, and its package: :func:`blamed`."""
+        if self.place(name):
+            return nullcontext()
+        return blamed(f"the {self.kind} {name!r}", self[name], self.installed().get(name, ""))
+
     def place(self, name: str) -> str:
         """The place of a builtin entry as ``module:attribute``; empty if there is none."""
         return self._core.get(name) or self._optional().get(name, "")
@@ -193,6 +200,33 @@ class Registry(Generic[_T]):
             hint = f"{package} has to correct it: {self._page} says what a {self.kind} is"
             raise UsageError(f"{what} cannot be used: {lacks}", where=point.value, hint=hint)
         return entry
+
+
+@contextmanager
+def blamed(what: str, part: object, package: str = "") -> Iterator[None]:
+    """An error of an extension's code becomes an ExtensionError that names ``what`` failed; redargue's own errors pass.
+
+    So does Ctrl-C, but not ``SystemExit``, which would end the process as if all were well. ``package``: of the part;
+    default: its module.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if is_own(part) or isinstance(error, RedargueError) or not _is_fault(error):
+            raise
+        of = package or getattr(part, "__module__", "") or type(part).__module__
+        failed = f"{what} of {of!r}, an extension, failed: {described(error)}"
+        raise ExtensionError(failed, hint="report it to its author") from error
+
+
+def _is_fault(error: BaseException) -> bool:
+    """Whether code raised an error by itself; it may also raise that of a cancelled task."""
+    import asyncio  # loaded where there is one
+
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return not (task and task.cancelling())
+    return isinstance(error, Exception | SystemExit)
 
 
 def described(error: BaseException) -> str:

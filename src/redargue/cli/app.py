@@ -319,7 +319,10 @@ def run(arguments: list[str]) -> int:
             _refuse_empty(arguments)
             _command().main(arguments, prog_name="redargue")
     except SystemExit as exit_:
-        return exit_.code if isinstance(exit_.code, int) else 0
+        if exit_.code is None or isinstance(exit_.code, int):
+            return exit_.code or 0
+        typer.echo(printable(str(exit_.code)), err=True)  # as the interpreter does
+        return 1
     except (RedargueError, OSError) as error:
         if "--debug" in arguments or os.environ.get("REDARGUE_DEBUG", "") not in ("", "0", "false"):
             raise

@@ -31,7 +31,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import distinct, gaps, side_of, why_unquoted
 from redargue.quotes import find_quotes
-from redargue.registry import ExtensionError, Registry, did_you_mean
+from redargue.registry import ExtensionError, Registry, blamed, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Profile, Task
@@ -425,10 +425,12 @@ class ConfiguredMethod:
         return self.kind(self.settings, claim, run)
 
     async def read_ahead(self, claims: Sequence[Claim], run: Run) -> tuple[tuple[Turn, ...], ...]:
-        return await self.kind.read_ahead(self.settings, claims, run)
+        with blamed(f"the method {self.name!r}", self.kind):
+            return await self.kind.read_ahead(self.settings, claims, run)
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
-        return await self.for_claim(claim, run).verify()
+        with blamed(f"the method {self.name!r}", self.kind):
+            return await self.for_claim(claim, run).verify()
 
 
 def require_profile(name: str, profile: str) -> None:

@@ -79,7 +79,7 @@ def _section(name: str, run: SingleRun) -> Table | None:
         if table is not None and not isinstance(table, Table):
             raise TypeError(f"it returned {type(table).__name__}, not a Table")
         return _shown(table) if table else None
-    except Exception as error:  # of another package, whose mistake must not take the report away
+    except (Exception, SystemExit) as error:  # of another package, whose mistake must not take the report away
         why = error.what if isinstance(error, UsageError) else described(error)
         return Table(f"The section {name!r} could not be made", (Column("Why", "long"),), ((why,),))
 
