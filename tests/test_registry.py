@@ -25,8 +25,9 @@ from redargue.cli.list import list_app
 from redargue.errors import UsageError
 from redargue.methods import methods
 from redargue.registry import _PARTS, Registry, install, optional_entries
-from redargue.reports.folders import further_tables, sections
+from redargue.reports.folders import further_tables, kinds, sections
 from redargue.reports.table import Column, Table
+from redargue.retrieval.corpus import stores
 from redargue.retrieval.tools import tools
 
 OUTSIDE = Path(__file__).parent / "support" / "outside"
@@ -109,7 +110,7 @@ def points(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str, str]) -> Non
     """Makes these the entry points of other packages: name, value, group."""
     given = EntryPoints(EntryPoint(*point) for point in found)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **chosen: given.select(**chosen))
-    for registry in (methods, tools, backends, datasets, sections):
+    for registry in (methods, tools, backends, datasets, sections, stores, kinds):
         monkeypatch.setattr(registry, "_installed", None)
         monkeypatch.setattr(registry, "_clashes", {})
 
@@ -123,6 +124,10 @@ def points(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str, str]) -> Non
         ("backends", "decimal:Decimal", "it has no 'can' and no 'perform' and no 'render'"),
         ("datasets", "decimal:Decimal", "it is not a subclass of Dataset"),
         ("report_sections", "math:pi", "it is not a function but 'float'"),
+        ("corpus_stores", "asyncio:sleep", "it is async"),
+        ("report_folders", "pathlib:Path", "it is a class; name an instance"),
+        ("tools", "support.outside.redargue_outside:Almanac", "its 'name' is 'almanac', and not that of the entry"),
+        ("methods", "support.outside.redargue_outside:SecondOpinion", "its 'name' is 'second-opinion', and not that"),
         ("tools", "this_exits:Tool", "cannot be loaded"),
     ],
 )

@@ -38,6 +38,7 @@ from redargue.registry import ExtensionError, blamed, did_you_mean
 from redargue.retrieval.tools import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, UsageCounter
 from redargue.runs.record import CallRecord, Clock, Paid, SystemClock
+from redargue.tasks.answer import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.judge import Turn
 from redargue.verdicts import ErrorInfo, Usage
@@ -405,6 +406,9 @@ def _checked(reply: Reply[Out], task: Task[Out], backend: str) -> Reply[Out]:
     if not outputs or not all(isinstance(each, Output) and isinstance(each.answer, kind) for each in outputs):
         what = f"the backend {backend!r} returned {reply!r:.100}, which has no answer to {task.name()}"
         raise ExtensionError(what, hint="its author has to return redargue.backends.Reply objects: docs/extending.md")
+    for each in outputs:
+        if isinstance(task, LabelledTask) and isinstance(each.answer, Answer):
+            task.claim.labels.require(each.answer.label, f"the backend {backend!r}")
     return reply
 
 

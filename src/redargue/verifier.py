@@ -23,6 +23,7 @@ from redargue.methods.verdict_parts import deciding, limited, not_checked, read_
 from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
+from redargue.retrieval.corpus import stores
 from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
@@ -144,7 +145,7 @@ class Verifier(Closable):
     def _tools(self, made: dict[str, Tool | PerClaim]) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
             if self.spec.offline:
-                require_local(str(self.spec.store or ""), what="corpus")
+                require_local(str(self.spec.store or ""), what="corpus", stores=stores)
             self.corpus = self.corpus or open_store(self.spec.store)
             return self.corpus
 

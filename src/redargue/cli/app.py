@@ -34,7 +34,7 @@ from redargue.cli.output import INTERRUPTED, replace_unencodable, watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import NO_ROOM, config_home
-from redargue.registry import Registry, did_you_mean, install
+from redargue.registry import Registry, a_function, did_you_mean, install
 from redargue.sanitize import NotUtf8, printable
 
 COMMANDS = {
@@ -63,9 +63,9 @@ INSTEAD = {"view": "or, for a finished run: redargue report last --open"}  # wit
 
 
 def _missing(entry: object) -> str:
-    if callable(entry) or isinstance(entry, typer.Typer):
+    if isinstance(entry, typer.Typer):
         return ""
-    return "it is neither a function nor a typer.Typer"
+    return a_function(entry) if callable(entry) else "it is neither a function nor a typer.Typer"
 
 
 commands: Registry[Callable[..., Any] | typer.Typer] = Registry(

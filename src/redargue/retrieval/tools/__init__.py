@@ -20,7 +20,7 @@ from redargue.claims import Frozen
 from redargue.errors import RecordError, RedargueError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.registry import Registry, accepts, blamed, described, having, is_own
+from redargue.registry import Registry, accepts, blamed, described, having, is_own, uncallable
 from redargue.retrieval.corpus.index import Corpus
 from redargue.runs.budget import Account
 
@@ -173,6 +173,7 @@ def _missing(entry: object) -> str:
         return "it is not a class"
     return (
         having("make", "about", "online")(entry)
+        or ("'make' is async" if inspect.iscoroutinefunction(entry.make) else "")  # type: ignore[attr-defined]
         or ("" if accepts(entry.make, None) else "'make' is not a class method of one argument, the sources")  # type: ignore[attr-defined]
         or _unsearchable(getattr(entry, "search", None), entry)
     )
@@ -180,11 +181,7 @@ def _missing(entry: object) -> str:
 
 def _unsearchable(search: object, *instance: object) -> str:
     """Why ``search(query, k, search=…)`` cannot be awaited; empty for a part that has no such method."""
-    if not inspect.isroutine(search):
-        return ""
-    if not accepts(search, *instance, "", 1, search=None):
-        return "'search' does not take (query, k, *, search)"
-    return "" if inspect.iscoroutinefunction(search) else "'search' is not async"
+    return uncallable(search, "search(query, k, *, search)", *instance, "", 1, search=None)
 
 
 def _unnamed(tool: Any) -> str:
@@ -202,7 +199,9 @@ def made_tool(name: str, sources: Sources) -> Tool | PerClaim:
     """The tool of a name; raises UsageError if it cannot be made, or what its class makes is not a tool."""
     kind = tools[name]
     try:
-        tool: Tool | PerClaim = kind.make(sources)
+        tool: Tool | PerClaim | None = kind.make(sources)
+        if tool is None:
+            raise TypeError("'make' returned None")
     except RedargueError:
         raise
     except (Exception, SystemExit) as error:
