@@ -143,6 +143,20 @@ class ExtensibleGroup(TyperGroup):
         return [name for name in starting if " " not in name]
 
 
+def unreachable(name: str) -> str:
+    """Why a command of another package cannot be called by its name; empty if it can."""
+    *words, last = name.split(" ")
+    group: Any = _command()
+    context = typer.Context(group)
+    for word in words:
+        group = group.get_command(context, word) if isinstance(group, ExtensibleGroup) else None
+    if not isinstance(group, ExtensibleGroup):
+        return f"there is no group {' '.join(words)!r} to which commands can be added"
+    if not re.fullmatch(r"\w[\w-]*", last):
+        return f"{last!r} cannot be the name of a command"
+    return "redargue has a command of that name" if TyperGroup.get_command(group, context, last) else ""
+
+
 class BenchGroup(ExtensibleGroup):
     """``redargue bench``."""
 

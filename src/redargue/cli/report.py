@@ -19,7 +19,7 @@ from redargue.errors import UsageError
 from redargue.evidence import Gap, Quote, QuoteStatus, Side
 from redargue.files import home
 from redargue.reports import phrases
-from redargue.sanitize import counted, printable
+from redargue.sanitize import counted, printable, shortened
 from redargue.text import Report
 from redargue.verdicts import Verdict
 
@@ -230,7 +230,7 @@ def _verdict(console: Console, verdict: Verdict) -> None:
         _section(console, title, [_quote(quote) for quote in verdict.side(side)])
     lost = [quote.text for quote in verdict.quotes if not quote.found]
     title = "Quoted, but not found in any document (not counted)"
-    _section(console, title, [Text(printable(text)[:300], style="strike dim") for text in lost])
+    _section(console, title, [Text(shortened(text, 300), style="strike dim") for text in lost])
     _section(console, "Searches that failed", [_gap(gap) for gap in verdict.failed_searches])
     _section(console, "Searches without a usable result", [_gap(gap) for gap in verdict.empty_searches])
     how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {phrases.cost(verdict.usage)}"
