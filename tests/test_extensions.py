@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
 import redargue
 from redargue.assembly import Parts
-from redargue.backends import Output, Reply
+from redargue.backends import PAPER_STABILITY, Output, Reply, backends
 from redargue.backends.scripted import ScriptedBackend
-from redargue.errors import UsageError
+from redargue.errors import ProviderError, UsageError
+from redargue.memory.memory import memory_stores, open_memory
 from redargue.methods import FROM_SETTINGS, Agent, Method, SearchSettings
-from redargue.registry import ExtensionError
+from redargue.net.services import require_local
+from redargue.registry import ExtensionError, Registry
+from redargue.reports.folders import kind_of, kinds
+from redargue.reports.render import render
+from redargue.retrieval.corpus import stores
+from redargue.retrieval.corpus.documents import dataset_documents, readers
+from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools import Search, Sources, made_tool, tools
 from redargue.spec import RunSpec
 from redargue.tasks import Answer, AnswerClaim
@@ -92,6 +101,7 @@ def raises(error: type[BaseException]) -> Callable[[], Any]:
     ("wrong", "said"),
     [
         (raises(asyncio.CancelledError), "test_extensions', an extension, failed: CancelledError"),
+        (raises(SystemExit), "test_extensions', an extension, failed: SystemExit"),
         (raises(Unspeakable), "test_extensions', an extension, failed: Unspeakable"),
         (fails, "test_extensions', an extension, failed: KeyError: 'place'"),
         (lambda: None, "the tool 'shelf' returned None, which is not a list of passages"),
@@ -109,9 +119,12 @@ async def test_an_error_in_a_tool_ends_its_claim_and_the_others_are_verified(
 
 
 @pytest.mark.parametrize("method", ["tool-mad", "single-reader"])
-async def test_a_tool_that_cancels_itself_ends_its_claim_under_any_method(method: str) -> None:
+@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit])
+async def test_a_tool_that_cancels_or_exits_ends_its_claim_under_any_method(
+    error: type[BaseException], method: str
+) -> None:
     spec = RunSpec(method=method, tools=("shelf",))
-    tool: Any = Shelf(on_denver(raises(asyncio.CancelledError)))
+    tool: Any = Shelf(on_denver(raises(error)))
     with Verifier(spec, parts=Parts(evidence={"shelf": tool})) as verifier:
         failed, fine = await verifier.verify_all(CLAIMS)
     assert failed.error
@@ -142,6 +155,7 @@ async def test_a_claim_that_is_cancelled_while_a_tool_works_has_no_verdict() -> 
     ("check", "said"),
     [
         (lambda claim: fails(), "an extension, failed: KeyError: 'place'"),
+        (lambda claim: sys.exit("bad"), "the method 'own-method' of '{module}', an extension, failed: SystemExit: bad"),
         (lambda claim: "SUPPORTS", "check of the method 'own-method' returned 'SUPPORTS', neither an answer"),
     ],
 )
@@ -150,6 +164,7 @@ async def test_an_error_in_a_method_ends_its_claim_and_is_recorded(
 ) -> None:
     defined(check)
     found = await verdicts(tmp_path / "run", Shelf(lambda query: ()))
+    said = said.replace("{module}", __name__)
     assert [said in verdict.error.what for verdict in found if verdict.error] == [True, True]
     assert (tmp_path / "run" / "events.jsonl").read_text().count("ExtensionError") == 2
 
@@ -251,6 +266,17 @@ class Wordless(ScriptedBackend):
         return self._reply
 
 
+class Odd(ScriptedBackend):
+    """A backend with another value of an attribute."""
+
+    identity: Any = "odd"
+    stability: Any = PAPER_STABILITY
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__()
+        vars(self).update(attributes)
+
+
 TEXT: Any = "x"
 
 
@@ -267,3 +293,84 @@ async def test_a_reply_without_an_answer_ends_its_claim(reply: Any) -> None:
 async def test_a_backend_that_cannot_say_what_it_performs_is_an_extensions_error() -> None:
     with pytest.raises(ExtensionError, match="an extension, failed: KeyError: 'place'"):
         Verifier(RunSpec(method="single-reader", store="starter"), parts=Parts(backend=Wordless("cannot")))
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (
+            lambda claim: Answer(text="x", label="SUPPORTS", confidence=97),
+            "failed: ValidationError: confidence is 97",
+        ),
+        (lambda claim: Answer(text="x", label="MAYBE"), "check of the method 'own-method' returned 'MAYBE', which is"),
+    ],
+)
+async def test_an_answer_without_a_known_label_or_confidence_ends_its_claim_and_says_whose_it_is(
+    check: Callable[..., Any], said: str, tmp_path: Path
+) -> None:
+    defined(check)
+    found = await verdicts(tmp_path / "run", Shelf(lambda query: ()))
+    assert [(verdict.label, said in str(verdict.error)) for verdict in found] == [(None, True), (None, True)]
+
+
+async def test_a_label_that_a_backend_made_up_is_called_the_backends() -> None:
+    parts = Parts(backend=Wordless(Reply((Output(Answer(text="x", label="MAYBE")),))))
+    with Verifier(RunSpec(method="single-reader", store="starter"), parts=parts) as verifier:
+        verdict = await verifier.verify(CLAIMS[0])
+    assert verdict.error
+    assert verdict.error.what == "the backend 'scripted' returned 'MAYBE', which is not a label of 'fever'"
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: None, "TypeError: it returned None"),
+        (lambda: fails(), "the backend 'odd' of '.*test_extensions', an extension, failed: KeyError: 'place'"),
+        (lambda key: None, "an extension, failed: TypeError"),
+        (lambda: sys.exit(), "an extension, failed: SystemExit"),
+        (lambda: object(), "cannot be used: it has no 'name' and no 'identity'"),
+        (lambda: Odd(stability=3), "its 'stability' is 3, not a Stability"),
+        (lambda: Odd(identity=3), "its 'identity' is 3, not a str"),
+        (lambda: Odd(perform=lambda task, call: None), "'perform' is not async"),
+    ],
+)
+def test_a_backend_that_cannot_be_made_is_refused_before_any_claim(made: Any, said: str) -> None:
+    backends.register("odd")(made)
+    with pytest.raises((UsageError, ExtensionError), match=said):
+        Verifier(RunSpec(method="single-reader", backend="odd", store="starter"))
+
+
+def odd(*given: object, **options: object) -> Any:
+    raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("registry", "entry", "use"),
+    [
+        (stores, odd, lambda: open_corpus("odd:rivers")),
+        (stores, lambda *given, **options: None, lambda: open_corpus("odd:rivers")),
+        (memory_stores, odd, lambda: open_memory("odd://rivers")),
+        (memory_stores, lambda *given, **options: None, lambda: open_memory("odd://rivers")),
+        (readers, odd, lambda: list(dataset_documents("odd", Path(__file__)))),
+        (readers, lambda path: [None], lambda: list(dataset_documents("odd", Path(__file__)))),
+        (kinds, SimpleNamespace(is_kind=odd), lambda: kind_of(Path())),
+        (kinds, SimpleNamespace(is_kind=lambda folder: True, render=odd), lambda: render(Path(), "md")),
+    ],
+)
+def test_an_error_where_an_entry_is_used_names_it(
+    registry: Registry[Any], entry: Any, use: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_loaded", {**registry._loaded, "odd": entry})
+    monkeypatch.setattr(registry, "_core", {})
+    with pytest.raises(ExtensionError, match=f"the {registry.kind} 'odd' of .*, an extension, failed: "):
+        use()
+
+
+def test_offline_opens_a_store_of_another_package_that_says_it_is_on_this_machine() -> None:
+    def team(address: str, **options: object) -> None: ...
+
+    stores.register("team")(team)  # type: ignore[arg-type]
+    with pytest.raises(ProviderError, match=r"'team:rivers' is not opened: --offline.*\n.*online = False"):
+        require_local("team:rivers", what="corpus", stores=stores)
+    team.online = False  # type: ignore[attr-defined]
+    require_local("team:rivers", what="corpus", stores=stores)

@@ -20,13 +20,14 @@ from typer.testing import CliRunner
 from redargue.backends import backends
 from redargue.bench.datasets import datasets
 from redargue.cli import doctor
-from redargue.cli.app import EXTRAS
+from redargue.cli.app import EXTRAS, commands
 from redargue.cli.list import list_app
 from redargue.errors import UsageError
 from redargue.methods import methods
 from redargue.registry import _PARTS, Registry, install, optional_entries
-from redargue.reports.folders import further_tables, sections
+from redargue.reports.folders import further_tables, kinds, sections
 from redargue.reports.table import Column, Table
+from redargue.retrieval.corpus import stores
 from redargue.retrieval.tools import tools
 
 OUTSIDE = Path(__file__).parent / "support" / "outside"
@@ -109,7 +110,7 @@ def points(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str, str]) -> Non
     """Makes these the entry points of other packages: name, value, group."""
     given = EntryPoints(EntryPoint(*point) for point in found)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **chosen: given.select(**chosen))
-    for registry in (methods, tools, backends, datasets, sections):
+    for registry in (methods, tools, backends, datasets, sections, stores, kinds, commands):
         monkeypatch.setattr(registry, "_installed", None)
         monkeypatch.setattr(registry, "_clashes", {})
 
@@ -123,6 +124,11 @@ def points(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str, str]) -> Non
         ("backends", "decimal:Decimal", "it has no 'can' and no 'perform' and no 'render'"),
         ("datasets", "decimal:Decimal", "it is not a subclass of Dataset"),
         ("report_sections", "math:pi", "it is not a function but 'float'"),
+        ("commands", "asyncio:sleep", "it is async"),
+        ("corpus_stores", "asyncio:sleep", "it is async"),
+        ("report_folders", "pathlib:Path", "it is a class; name an instance"),
+        ("tools", "support.outside.redargue_outside:Almanac", "its 'name' is 'almanac', and not that of the entry"),
+        ("methods", "support.outside.redargue_outside:SecondOpinion", "its 'name' is 'second-opinion', and not that"),
         ("tools", "this_exits:Tool", "cannot be loaded"),
     ],
 )
@@ -156,6 +162,23 @@ def test_doctor_lists_extensions_with_their_distribution_clashes_and_groups_that
     listed = CliRunner().invoke(list_app, ["tools"])
     assert "almanac: an almanac" in listed.stdout
     assert listed.stderr.count("is left out") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("weather days", "there is no group 'weather' to which commands can be added"),
+        ("check more", "there is no group 'check' to which"),
+        ("--version", "'--version' cannot be the name of a command"),
+        ("bench run", "redargue has a command of that name"),
+        ("bench days", ""),
+        ("leap-year", ""),
+    ],
+)
+def test_doctor_says_why_a_command_cannot_be_called(name: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    points(monkeypatch, (name, "support.outside.redargue_outside:days", "redargue.commands"))
+    (row,) = doctor._extensions()
+    assert (row.ok, why in row.found) == (not why, True)
 
 
 def test_doctor_knows_every_group_of_entry_points() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from redargue.assembly import Parts, RunOptions, connect, method_of, read_options, read_prompts
-from redargue.backends import Backend, ReplayBackend, backends
+from redargue.backends import Backend, ReplayBackend, made_backend
 from redargue.claims import Claim
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.events import Event
@@ -133,7 +133,7 @@ def renderer(manifest: RunManifest) -> Backend:
     """A backend that renders prompts as the recorded one did; it performs no task."""
     name = manifest.spec.backend
     if name not in ("chat", "transformers"):
-        return backends[name]()
+        return made_backend(name)
     prompts = read_prompts(manifest.prompts)
     if name == "transformers":
         return TransformersBackend(prompts=prompts)

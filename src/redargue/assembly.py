@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redargue.backends import Backend, backends
+from redargue.backends import Backend, backends, made_backend
 from redargue.errors import UsageError
 from redargue.memory import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod, configure, methods
@@ -180,7 +180,7 @@ def make_backend(
         if spec.model or spec.models or spec.prompts:
             hint = "drop --backend, or drop --model and --prompts" if spec.backend else NAME_A_MODEL
             raise UsageError(f"the backend {name!r} takes no model and no prompts", hint=hint)
-        return _embedded(spec, transport, prices) if name == "embedded" else backends[name]()
+        return _embedded(spec, transport, prices) if name == "embedded" else made_backend(name)
     if not spec.model:
         raise UsageError(f"the {name} backend needs a model", hint=NAME_A_MODEL)
     prompts = prompts or read_prompts(spec.prompts)
@@ -258,10 +258,10 @@ def _printed(name: str) -> Path:
 def memory_of(spec: RunSpec, method: ConfiguredMethod) -> Memory | None:
     settings = getattr(method.settings, "remembering", None)
     if settings is not None:
-        if spec.offline:
-            require_local(spec.memory, what="memory")
-        from redargue.memory.memory import open_memory
+        from redargue.memory.memory import memory_stores, open_memory
 
+        if spec.offline:
+            require_local(spec.memory, what="memory", stores=memory_stores)
         return open_memory(spec.memory, workspace=spec.workspace, settings=settings)
     if spec.memory or spec.workspace != "default":
         raise UsageError(

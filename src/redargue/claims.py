@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from redargue.errors import UsageError
-from redargue.registry import Registry
+from redargue.registry import ExtensionError, Registry
 from redargue.sanitize import shortened
 
 MAX_CLAIM = 20_000  # characters
@@ -98,6 +98,12 @@ class LabelSet(Frozen):
     def judges_statements(self) -> bool:
         """Whether it has both sides and does not answer questions, as "yes" and "no" do."""
         return self.in_prose and self.has_both_sides
+
+    def require(self, label: str | None, of: str) -> None:
+        """Raises ExtensionError for a label of none of these that ``of``, a backend or method, returned."""
+        if label is not None and self.labels and label not in self.names:
+            hint = f"its author has to return one of {', '.join(self.names)}"
+            raise ExtensionError(f"{of} returned {label!r}, which is not a label of {self.name!r}", hint=hint)
 
     def named(self, meaning: Meaning) -> str | None:
         return next((label.name for label in self.labels if label.meaning == meaning), None)

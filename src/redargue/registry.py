@@ -18,13 +18,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from redargue.errors import RedargueError, UsageError
+from redargue.errors import RedargueError, UsageError, problem_location, problem_of
 
 if TYPE_CHECKING:  # loads the email package, which --help does not need
     from importlib.metadata import EntryPoint
@@ -50,7 +51,7 @@ def optional_entries() -> Mapping[str, Mapping[str, str]]:
 
 
 class ExtensionError(RedargueError):
-    """An extension's code raised an error, which ends the claim that used it, and no other."""
+    """An extension's code raised an error; during a claim, that claim ends, and no other."""
 
     exit_code = 3
 
@@ -91,6 +92,8 @@ class Registry(Generic[_T]):
             place = self.place(name)
             if known is not None or (place and not _is_at(place, entry)):
                 raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or place}")
+            if lacks := self._missing(entry):
+                raise TypeError(f"the {self.kind} {name!r} cannot be used: {lacks}; see {self._page}")
             self._loaded[name] = entry
             return entry
 
@@ -141,6 +144,12 @@ class Registry(Generic[_T]):
         """The entries of other packages, with the distribution of each."""
         return {name: distribution(point) for name, point in self._other_packages().items()}
 
+    def blamed(self, name: str) -> AbstractContextManager[None]:
+        """Errors of an entry's own code name it, and its package: :func:`blamed`."""
+        if self.place(name):
+            return nullcontext()
+        return blamed(f"the {self.kind} {name!r}", self[name], self.installed().get(name, ""))
+
     def place(self, name: str) -> str:
         """The place of a builtin entry as ``module:attribute``; empty if there is none."""
         return self._core.get(name) or self._optional().get(name, "")
@@ -189,15 +198,46 @@ class Registry(Generic[_T]):
         except (Exception, SystemExit) as error:
             what += f" cannot be loaded: {type(error).__name__}: {error}"
             raise UsageError(what, where=point.value, hint=_hint_for(error, package)) from error
-        if lacks := self._missing(entry):
+        own = getattr(entry, "name", name) if isinstance(entry, type) else name
+        other = f"its 'name' is {own!r}, and not that of the entry" if isinstance(own, str) and own != name else ""
+        if lacks := self._missing(entry) or other:
             hint = f"{package} has to correct it: {self._page} says what a {self.kind} is"
             raise UsageError(f"{what} cannot be used: {lacks}", where=point.value, hint=hint)
         return entry
 
 
+@contextmanager
+def blamed(what: str, part: object, package: str = "") -> Iterator[None]:
+    """An error of an extension's code becomes an ExtensionError that names ``what`` failed; redargue's own errors pass.
+
+    So does Ctrl-C, but not ``SystemExit``, which would end the process as if all were well. ``package``: of the part;
+    default: its module.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if is_own(part) or isinstance(error, RedargueError) or not _is_fault(error):
+            raise
+        of = package or getattr(part, "__module__", "") or type(part).__module__
+        failed = f"{what} of {of!r}, an extension, failed: {described(error)}"
+        raise ExtensionError(failed, hint="report it to its author") from error
+
+
+def _is_fault(error: BaseException) -> bool:
+    """Whether code raised an error by itself; it may also raise that of a cancelled task."""
+    asyncio = sys.modules.get("asyncio")  # its import takes long, and without it nothing was cancelled
+    if asyncio and isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return not (task and task.cancelling())
+    return isinstance(error, Exception | SystemExit)
+
+
 def described(error: BaseException) -> str:
     """An error of an extension, whose ``__str__`` may fail itself."""
     try:
+        if isinstance(error, ValueError) and hasattr(error, "errors"):  # pydantic's, whose text has several lines
+            what = f"{problem_location(error)} is {error.errors()[0]['input']!r:.60}: {problem_of(error)}"
+            return f"{type(error).__name__}: {what}"
         return f"{type(error).__name__}: {error}".removesuffix(": ")
     except Exception:
         return type(error).__name__
@@ -226,7 +266,24 @@ def having(*names: str) -> Callable[[object], str]:
 
 def a_function(entry: object) -> str:
     """For ``missing``: an entry that is called."""
+    if inspect.iscoroutinefunction(entry):
+        return "it is async"
     return "" if callable(entry) else f"it is not a function but {type(entry).__name__!r}"
+
+
+def an_instance(*names: str) -> Callable[[object], str]:
+    """For ``missing``: an entry that is used as it is, such as a module, and needs these attributes."""
+    return lambda entry: "it is a class; name an instance" if isinstance(entry, type) else having(*names)(entry)
+
+
+def uncallable(function: object, takes: str, *arguments: object, **named: object) -> str:
+    """For ``missing``: why these arguments cannot be given to a coroutine function, which ``takes`` describes."""
+    name, bracket, parameters = takes.partition("(")
+    if not inspect.isroutine(function):
+        return ""
+    if not accepts(function, *arguments, **named):
+        return f"{name!r} does not take {bracket}{parameters}"
+    return "" if inspect.iscoroutinefunction(function) else f"{name!r} is not async"
 
 
 def accepts(function: Callable[..., Any], *arguments: object, **named: object) -> bool:
@@ -245,7 +302,9 @@ def _hint_for(error: BaseException, package: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         needed = error.name.partition(".")[0]
         return f"install {needed}, which {package} needs, or uninstall {package}"
-    return f"update or uninstall {package}; its author: does the entry point name a module and an attribute of it?"
+    named = isinstance(error, AttributeError | ImportError)
+    asked = "does the entry point name a module and an attribute of it?" if named else "the error is in its code"
+    return f"update or uninstall {package}; its author: {asked}"
 
 
 def _is_at(place: str, entry: Any) -> bool:

@@ -34,10 +34,11 @@ from redargue.injections import injection_in, reason_to_refuse
 from redargue.memory import EvidenceMemory, Finding, Recall
 from redargue.memory.memory import MemoryLookup
 from redargue.nli.language import in_english, language_of
-from redargue.registry import ExtensionError, did_you_mean
+from redargue.registry import ExtensionError, blamed, did_you_mean
 from redargue.retrieval.tools import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, UsageCounter
 from redargue.runs.record import CallRecord, Clock, Paid, SystemClock
+from redargue.tasks.answer import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.judge import Turn
 from redargue.verdicts import ErrorInfo, Usage
@@ -119,7 +120,7 @@ class Run:
 
     async def ask_once(self, task: Task[Out], *, agent: str, round_: int = 0) -> tuple[Output[Out], ...]:
         """As :meth:`ask` with one sample; the agent's answer to the same question in an earlier round is kept."""
-        key = "\0".join((agent, task.fingerprint, self.backend.render(task)))
+        key = "\0".join((agent, task.fingerprint, self._rendered(task)))
         if key in self._answers:
             outputs = await self._answers[key]
             self.emit(CallReused(agent=agent, round=round_, task=task.name()))
@@ -146,7 +147,7 @@ class Run:
         """
         sampling = Sampling(n=n, temperature=temperature)
         model = self.model_for(type(task), agent)
-        backend = (self.backend.render(task), self.backend.identity, model)
+        backend = (self._rendered(task), self.backend.identity, model)
         sampled = (sampling.model_dump(), self.seed)
         key = self._key("call", task.fingerprint, *backend, *sampled, agent, round_)
         known = self._recorded(key)
@@ -165,7 +166,8 @@ class Run:
         facts: dict[str, Any] = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge}
         facts |= {"key": key, "today": asked.today}
         try:
-            reply = _checked(await self.backend.perform(asked, call), task, self.backend.name)
+            with blamed(f"the backend {self.backend.name!r}", self.backend):
+                reply = _checked(await self.backend.perform(asked, call), task, self.backend.name)
         except (RedargueError, asyncio.CancelledError) as error:
             self._fail(error, account, facts)
             raise
@@ -173,6 +175,10 @@ class Run:
         facts["outputs"] = tuple(map(_dumped, reply.outputs))
         self._finish_call(CallFinished(**facts, **_paid(account)))
         return reply.outputs
+
+    def _rendered(self, task: AnyTask) -> str:
+        with blamed(f"the backend {self.backend.name!r}", self.backend):
+            return self.backend.render(task)
 
     def _fail(self, error: BaseException, account: Account, facts: Mapping[str, Any]) -> None:
         """Records the requests of a call or search that gave nothing: whatever the outcome, they may be billed."""
@@ -214,7 +220,8 @@ class Run:
                 raise ToolFailed("the query is empty", hint=hint)
             if self._is_online(tool):
                 self._refuse_leak(query, claim)
-            return await source.search(query, k * STRICT_FACTOR if strict else k, search=context)
+            with blamed(f"the tool {tool!r}", source):
+                return await source.search(query, k * STRICT_FACTOR if strict else k, search=context)
 
         what = f"a search of {tool!r} for {query!r}"
         return passages_of(await self._evidence(facts, what, find, claim, most=most, in_time=strict))
@@ -240,7 +247,8 @@ class Run:
                 raise ToolFailed(f"there is no tool {tool[:60]!r}", hint=hint)
             if getattr(source, "online", True):
                 self._refuse_leak("\n".join(_texts_in(arguments)), claim)
-            return await source.call(arguments, search=context)
+            with blamed(f"the tool {tool!r}", source):
+                return await source.call(arguments, search=context)
 
         what = f"a call of {tool!r} with {query}"
         event = await self._evidence(facts, what, call, claim, least=0)
@@ -398,6 +406,9 @@ def _checked(reply: Reply[Out], task: Task[Out], backend: str) -> Reply[Out]:
     if not outputs or not all(isinstance(each, Output) and isinstance(each.answer, kind) for each in outputs):
         what = f"the backend {backend!r} returned {reply!r:.100}, which has no answer to {task.name()}"
         raise ExtensionError(what, hint="its author has to return redargue.backends.Reply objects: docs/extending.md")
+    for each in outputs:
+        if isinstance(task, LabelledTask) and isinstance(each.answer, Answer):
+            task.claim.labels.require(each.answer.label, f"the backend {backend!r}")
     return reply
 
 

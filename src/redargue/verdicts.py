@@ -150,7 +150,7 @@ class Verdict(Noted):
     claim: Claim
     label: str | None
     meaning: Meaning | None = None
-    confidence: float | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
     unsure: Unsure | None = None
     decided_by: str | None = None
     rounds: int = 0

@@ -8,7 +8,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Unpack
 
 from redargue.assembly import Parts, RunOptions, make_backend, memory_of, method_of, read_options
@@ -24,7 +23,7 @@ from redargue.methods.verdict_parts import deciding, limited, not_checked, read_
 from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
-from redargue.registry import ExtensionError, described, is_own
+from redargue.retrieval.corpus import stores
 from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
@@ -61,12 +60,6 @@ def require_spendable(budget: Budget, backend: str, prices: Prices, online: Iter
         hint = "give the budget in calls or searches: 40calls"
         raise UsageError(f"the backend {backend!r} costs neither money nor tokens", where="--budget", hint=hint)
     return paid
-
-
-def _is_stopped(error: BaseException) -> bool:
-    """Whether the current task was cancelled; an extension may also raise the error of a cancelled task by itself."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 class Verifier(Closable):
@@ -164,7 +157,7 @@ class Verifier(Closable):
     def _tools(self, made: dict[str, Tool | PerClaim]) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
             if self.spec.offline:
-                require_local(str(self.spec.store or ""), what="corpus")
+                require_local(str(self.spec.store or ""), what="corpus", stores=stores)
             self.corpus = self.corpus or open_store(self.spec.store)
             return self.corpus
 
@@ -289,21 +282,7 @@ class Verifier(Closable):
             raise  # the record itself cannot be used, so no verdict can be recorded
         except RedargueError as error:
             failed = ErrorInfo.of(error)  # the error itself would keep the frames of the claim
-        except (Exception, asyncio.CancelledError) as error:
-            module = "" if _is_stopped(error) else self._extension_of(error, run)
-            if not module:
-                raise
-            what = f"{module!r}, an extension, failed: {described(error)}"
-            hint = "report it to its author; other claims are not affected"
-            failed = ErrorInfo.of(ExtensionError(what, hint=hint))
         return Verdict(claim=claim, label=None, error=failed)
-
-    def _extension_of(self, error: BaseException, run: Run) -> str:
-        """The module of an extension whose code raised an error; empty for redargue's own."""
-        parts = (self.method.kind, self.backend, *run.tools.values(), *run.actions.values())
-        modules = {getattr(part, "__module__", "") for part in parts if not is_own(part)}
-        frames = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
-        return next((name for name in reversed(list(frames)) if name in modules), "")
 
     def _page_action(self, run: Run) -> PageAction | None:
         """Reads addresses of recalled evidence, in a run that goes online anyway; in a replay from its record."""

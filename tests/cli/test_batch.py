@@ -24,6 +24,7 @@ import pytest
 from redargue.batch import COLUMNS, Tally, check_row, count_answers
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
+from redargue.cli.batch import engines
 from redargue.errors import UsageError
 from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
@@ -362,3 +363,20 @@ def test_a_long_batch_holds_one_verdict_of_each_kind() -> None:
     assert len({id(each) for each in tally.outcomes}) == 2
     assert (len(tally.outcomes), tally.errors, tally.calls, tally.usd) == (1000, 100, 2000, 500.0)
     assert tally.labels == {"Error (BadReply)": 100, "No answer": 900}
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        (lambda *given, **options: False, "the engine 'own' ended without a verdict on 3 claims"),
+        (lambda spec, batch: False, "the engine 'own' of 'test_batch', an extension, failed: TypeError"),
+    ],
+)
+def test_an_engine_that_verifies_nothing_is_an_error(
+    engine: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine.__module__ = "test_batch"
+    monkeypatch.setitem(engines._loaded, "own", engine)
+    (tmp_path / "claims.csv").write_text(TABLE)
+    code = run(["batch", str(tmp_path / "claims.csv"), "-o", str(tmp_path / "out"), "--engine", "own", *MAP, *OPTIONS])
+    assert (code, said in capsys.readouterr().err) == (3, True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -148,3 +149,14 @@ def test_a_check_loads_few_modules_and_none_of_an_optional_part() -> None:
     counts = loaded_modules(Path(__file__).parents[2] / "src")
     assert counts.pop("loaded") <= 150
     assert set(counts.values()) == {0}
+
+
+@pytest.mark.parametrize(("code", "status", "said"), [(None, 0, ""), (3, 3, ""), ("no lamp", 1, "no lamp\n")])
+def test_a_command_that_exits_has_the_code_and_the_message_that_python_gives(
+    code: object, status: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def exits(*given: object, **options: object) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr("redargue.cli.app._command", lambda: SimpleNamespace(main=exits))
+    assert (run(["doctor"]), capsys.readouterr().err) == (status, said)

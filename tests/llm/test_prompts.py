@@ -234,6 +234,25 @@ def test_an_unknown_slot_is_refused_with_its_file(tmp_path: Path) -> None:
     assert "did you mean 'document'" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[sytem]\nYou check claims.\n[input]\n{claim}", r"no part \[sytem\].*\n.*did you mean 'system'"),
+        ("Claim: {claim\nDocument: {document}", r"the slot \{claim is not closed.*\n.*write \{claim\}"),
+    ],
+)
+def test_a_misspelt_part_and_an_open_slot_are_refused_and_not_sent_as_words(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        Prompts.read(folder(tmp_path / "p", {"AnswerClaim": text}))
+
+
+def test_words_in_brackets_and_braces_that_are_no_parts_and_slots_are_sent(tmp_path: Path) -> None:
+    text = '[notes]\n{claim} [1]\nReply with {"label": …} or { label }.'
+    assert Prompts.read(folder(tmp_path / "p", {"AnswerClaim": text})).texts == {"AnswerClaim": text}
+
+
 @pytest.mark.anyio
 async def test_an_unknown_slot_is_refused_before_anything_is_sent(server: Loopback, tmp_path: Path) -> None:
     path = folder(tmp_path / "p", {"WriteQuestion": "{respnse}"})  # asked last in a round

@@ -140,11 +140,24 @@ def test_what_a_method_does_wrong_is_the_verdicts_error(monkeypatch: pytest.Monk
     assert verdict.error.type == "UsageError"
 
 
-def test_a_method_needs_a_name_in_kebab_case_and_a_coroutine() -> None:
+async def aimless(self: object) -> None:
+    """Takes no claim."""
+
+
+def test_a_method_needs_a_name_in_kebab_case_a_coroutine_and_what_it_declares() -> None:
     with pytest.raises(TypeError, match="'Single_Reader' is not kebab-case"):
         type("Odd", (Method,), {}, name="Single_Reader")
     with pytest.raises(TypeError, match="needs a coroutine method `check`"):
         type("Odd", (Method,), {"check": lambda self, claim: None}, name="odd")
+    for wrong, said in (
+        ({"check": aimless}, "needs a coroutine method `check`"),
+        ({"check": Sided.check, "asks": AnswerClaim}, "its 'asks' is .*AnswerClaim.*, not a tuple of tasks"),
+        ({"check": Sided.check, "may_ask": ("AnswerClaim",)}, "its 'may_ask' is .*, not a tuple of tasks"),
+        ({"check": Sided.check, "roles": ["reader"]}, r"its 'roles' are \['reader'\], not a mapping"),
+        ({"check": Sided.check, "settings_class": dict}, "its settings, <class 'dict'>, are no subclass"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            type("Odd", (Method,), wrong, name="odd")
     assert not {"odd", "Single_Reader"} & set(methods)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -316,6 +317,21 @@ async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixtu
         ended = await asyncio.wait_for(made.wait(check.id), 60)
         assert (ended.state, ended.error and ended.error.type) == ("failed", "RecordError")
     assert not caplog.records
+
+
+async def test_code_that_exits_fails_its_check_and_the_service_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with store() as made:
+        with monkeypatch.context() as patched:
+            patched.setattr("redargue.service.checks.Verifier", lambda *given, **options: sys.exit())
+            check = made.submit(CLAIM)
+            failed = await made.wait(check.id)
+        other = made.submit(CLAIM)
+        done = await made.wait(other.id)
+    assert failed.error
+    assert (failed.state, failed.error.what, done.state) == ("failed", "SystemExit in the check", "done")
+    assert caplog.records[0].exc_info
 
 
 async def test_an_idempotency_key_starts_no_second_check_when_the_clock_was_set_forward_and_back(

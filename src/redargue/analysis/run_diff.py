@@ -361,7 +361,7 @@ class _PromptCapture:
 
     def __init__(self, inner: Backend) -> None:
         self.name, self.identity, self.stability = inner.name, inner.identity, inner.stability
-        self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
+        self._inner, self.supports_attention_weights = inner, getattr(inner, "supports_attention_weights", False)
         self.english_only = getattr(inner, "english_only", False)
         self.last = ("", "")
 

@@ -5,14 +5,15 @@ The backend of a replay performs none: every reply is in the record.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, runtime_checkable
 
 from redargue.claims import Frozen
-from redargue.errors import ReplayMiss, UnsupportedTask
+from redargue.errors import ReplayMiss, UnsupportedTask, UsageError
 from redargue.net.transport import Service, Transport
-from redargue.registry import ExtensionError, Registry, a_function, described, having, is_own
+from redargue.registry import Registry, a_function, blamed, having, is_own, uncallable
 from redargue.runs.budget import Account
 from redargue.runs.manifest import RunManifest
 from redargue.tasks.base import AnyTask, Out, Task
@@ -152,8 +153,17 @@ BACKENDS = {
 
 
 def _missing(entry: object) -> str:
-    is_class = isinstance(entry, type)
-    return having("can", "perform", "render")(entry) if is_class else a_function(entry)
+    if not isinstance(entry, type):
+        return a_function(entry)
+    return having("can", "perform", "render")(entry) or _uncallable(entry, entry)
+
+
+def _uncallable(backend: Any, *instance: object) -> str:
+    """Why the methods of a backend, or of an ``instance`` of that class, cannot be called."""
+    asynchronous = [name for name in ("can", "render") if inspect.iscoroutinefunction(getattr(backend, name))]
+    if asynchronous:
+        return f"{asynchronous[0]!r} is async"
+    return uncallable(backend.perform, "perform(task, call)", *instance, None, None)
 
 
 backends: Registry[Callable[..., Backend]] = Registry(
@@ -161,18 +171,33 @@ backends: Registry[Callable[..., Backend]] = Registry(
 )
 
 
+def made_backend(name: str) -> Backend:
+    """The backend of a name that takes no options; UsageError if what its entry makes is no backend."""
+    if backends.place(name):
+        return backends[name]()
+    with backends.blamed(name):
+        backend = backends[name]()
+        if backend is None:
+            raise TypeError("it returned None")
+        lacks = having("name", "identity", "stability", "can", "perform", "render")(backend) or _uncallable(backend)
+        kinds = {"name": str, "identity": str, "stability": Stability}
+        for attribute, kind in kinds.items() if not lacks else ():
+            if not isinstance(value := getattr(backend, attribute), kind):
+                lacks = f"its {attribute!r} is {value!r:.60}, not a {kind.__name__}"
+    if lacks:
+        made = f"the backend {name!r}, a {type(backend).__name__!r} of {type(backend).__module__!r}, cannot be used"
+        raise UsageError(f"{made}: {lacks}", hint="its author has to correct it: docs/extending.md")
+    return backend
+
+
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:
-    try:
+    with blamed(f"the backend {backend.name!r}", backend):
         missing = [task.name() for task in tasks if not backend.can(task)]
-    except Exception as error:
-        if is_own(backend):
-            raise
-        what = f"the backend {backend.name!r}, an extension, failed: {described(error)}"
-        raise ExtensionError(what, hint="report it to its author") from error
     if missing:
+        needs = "it needs a language model: --model NAME; or " if is_own(backend) else ""
         raise UnsupportedTask(
             f"the backend {backend.name!r} cannot perform {method!r}: it does not perform {', '.join(missing)}",
-            hint="it needs a language model: --model NAME; or choose another method: redargue list methods",
+            hint=f"{needs}choose another method: redargue list methods",
         )
 
 
@@ -189,7 +214,7 @@ class ReplayBackend:
         self.min_confidence, self.priced = recorded.threshold, manifest.priced
         self.name, self.identity = inner.name, recorded.identity
         self.stability = Stability(*recorded.stability)
-        self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
+        self._inner, self.supports_attention_weights = inner, getattr(inner, "supports_attention_weights", False)
         self.english_only = getattr(inner, "english_only", False)
 
     def can(self, task: type[AnyTask]) -> bool:

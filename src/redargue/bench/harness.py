@@ -28,6 +28,7 @@ from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import configure, methods
 from redargue.nli.session import shared
+from redargue.registry import did_you_mean
 from redargue.retrieval.tools import CachedTool, PerClaim, Tool
 from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.runs.manifest import load_manifest, read_description
@@ -181,8 +182,11 @@ class Bench:
         process is writing there or the folder has another run.
         """
         require_bench_extra()
-        if (dataset := self.sample["dataset"]) in datasets:  # before any claim; imported runs have no data set
-            official_metrics[datasets[dataset].metric]
+        dataset = self.sample["dataset"]
+        metric = datasets[dataset].metric if dataset in datasets else None  # imported runs have no data set
+        if metric is not None and metric not in official_metrics:  # before any claim
+            hint = did_you_mean(metric, official_metrics)
+            raise UsageError(f"unknown metric {metric!r} of the data set {dataset!r}", hint=hint)
         evidence = self.evidence(system)
         claims = [example.claim for example in self.examples]
         seconds: dict[int, float] = {}

@@ -36,7 +36,7 @@ from redargue.cli.output import INTERRUPTED, TERMINATED, replace_unencodable, wa
 from redargue.config_file import CONFIG, read_defaults
 from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import NO_ROOM, config_home, home
-from redargue.registry import Registry, did_you_mean, install
+from redargue.registry import Registry, a_function, did_you_mean, install
 from redargue.sanitize import NotUtf8, printable
 
 COMMANDS = {
@@ -65,9 +65,9 @@ INSTEAD = {"view": "or, for a finished run: redargue report last --open"}  # wit
 
 
 def _missing(entry: object) -> str:
-    if callable(entry) or isinstance(entry, typer.Typer):
+    if isinstance(entry, typer.Typer):
         return ""
-    return "it is neither a function nor a typer.Typer"
+    return a_function(entry) if callable(entry) else "it is neither a function nor a typer.Typer"
 
 
 commands: Registry[Callable[..., Any] | typer.Typer] = Registry(
@@ -143,6 +143,20 @@ class ExtensibleGroup(TyperGroup):
         known = (name for name in commands if name.startswith(self.words) and name not in unusable)
         starting = [name.removeprefix(self.words) for name in known]
         return [name for name in starting if " " not in name]
+
+
+def unreachable(name: str) -> str:
+    """Why a command of another package cannot be called by its name; empty if it can."""
+    *words, last = name.split(" ")
+    group: Any = _command()
+    context = typer.Context(group)
+    for word in words:
+        group = group.get_command(context, word) if isinstance(group, ExtensibleGroup) else None
+    if not isinstance(group, ExtensibleGroup):
+        return f"there is no group {' '.join(words)!r} to which commands can be added"
+    if not re.fullmatch(r"\w[\w-]*", last):
+        return f"{last!r} cannot be the name of a command"
+    return "redargue has a command of that name" if TyperGroup.get_command(group, context, last) else ""
 
 
 class BenchGroup(ExtensibleGroup):
@@ -330,7 +344,10 @@ def run(arguments: list[str]) -> int:
             _refuse_empty(arguments)
             _command().main(arguments, prog_name="redargue")
     except SystemExit as exit_:
-        return exit_.code if isinstance(exit_.code, int) else 0
+        if exit_.code is None or isinstance(exit_.code, int):
+            return exit_.code or 0
+        typer.echo(printable(str(exit_.code)), err=True)  # as the interpreter does
+        return 1
     except (RedargueError, OSError) as error:
         if "--debug" in arguments or os.environ.get("REDARGUE_DEBUG", "") not in ("", "0", "false"):
             raise

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -26,7 +26,7 @@ from redargue.errors import UsageError
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
 from redargue.net.deferred import BatchTransport
 from redargue.net.services import limiter
-from redargue.registry import Registry, a_function
+from redargue.registry import ExtensionError, Registry, a_function
 from redargue.runs.manifest import Origin
 from redargue.sanitize import counted, printable
 from redargue.spec import RunSpec
@@ -83,10 +83,8 @@ def batch(
     transport = _batches(spec, out, poll, several=several, quiet=output.quiet) if deferred else None
     result = BatchOutput(out, accepted, refused, output, Origin(name=file.name))
     if several:
-        verify = engines[engine or "local"]
-        interrupted = verify(
-            spec, result, workers=workers, where=ledger, concurrency=options.concurrency, wait=ledger_wait
-        )
+        shared = {"workers": workers, "where": ledger, "concurrency": options.concurrency, "wait": ledger_wait}
+        interrupted = _verify_on_workers(engine or "local", spec, result, **shared)
     else:
         spec, parts = with_contexts(spec, accepted)
         at_once = options.concurrency or (max(1, len(accepted)) if deferred else None)
@@ -225,3 +223,13 @@ class Engine(Protocol):
 
 
 engines: Registry[Engine] = Registry("engine", group="redargue.engines", extra="scale", missing=a_function)
+
+
+def _verify_on_workers(engine: str, spec: RunSpec, batch: BatchOutput, **options: Any) -> bool:
+    """What :class:`Engine` does; ExtensionError for one that ends without a verdict on each claim."""
+    with engines.blamed(engine):
+        interrupted = engines[engine](spec, batch, **options)
+    if not interrupted and (lacking := len(batch.rows) - len(batch.tally.outcomes)):
+        what = f"the engine {engine!r} ended without a verdict on {counted(lacking, 'claim')}"
+        raise ExtensionError(what, hint="report it to its author; another way: drop --engine")
+    return interrupted

@@ -243,6 +243,7 @@ def _passage_text(passage: Passage) -> str:
 
 def _open(store: str, *, write: bool = False, create: bool = True) -> Corpus:
     from redargue.net.services import is_offline, require_local
+    from redargue.retrieval.corpus import stores
     from redargue.retrieval.corpus.index import STARTER, default_store, open_corpus, open_starter
 
     location = store or default_store()
@@ -251,7 +252,7 @@ def _open(store: str, *, write: bool = False, create: bool = True) -> Corpus:
         hint = "add your documents to a new corpus: --store field.db"
         raise UsageError(what, where="--store", hint=hint)
     if is_offline():
-        require_local(str(location), what="corpus")
+        require_local(str(location), what="corpus", stores=stores)
     if location == STARTER:
         return open_starter()
     if write and not create:

@@ -243,6 +243,8 @@ def _extensions() -> list[CheckedPart]:
     from importlib.metadata import entry_points
     from pkgutil import resolve_name
 
+    from redargue.cli.app import unreachable
+
     points = entry_points()
     found: list[tuple[bool | None, str]] = []
     for group in sorted(group for group in points.groups if group.startswith("redargue.")):
@@ -259,7 +261,8 @@ def _extensions() -> list[CheckedPart]:
         problems = registry.problems()
         for name, package in registry.installed().items():
             usable = f"{registry.kind} {name!r} of {package}"
-            found.append((name not in problems, str(problems.get(name, usable))))
+            lost = unreachable(name) if group == "redargue.commands" else ""
+            found.append((not lost and name not in problems, str(problems.get(name, usable)) + (lost and f": {lost}")))
         found += [(False, str(clash)) for clash in registry.clashes().values()]
     found = found or [(True, "none from other packages")]
     return [CheckedPart("extensions", *each) for each in found]

@@ -40,11 +40,11 @@ class MemoryParameters:
     workspace: Annotated[str, option("WORKSPACE", "Workspace; other workspaces are not read.")] = "default"
 
     def open(self, *, write: bool = False) -> Memory:
-        from redargue.memory.memory import open_memory
+        from redargue.memory.memory import memory_stores, open_memory
         from redargue.net.services import is_offline, require_local
 
         if is_offline():
-            require_local(self.memory, what="memory")
+            require_local(self.memory, what="memory", stores=memory_stores)
         if write:
             open_memory(self.memory, write=False).close()  # raises if there is none, instead of creating it
         return open_memory(self.memory, workspace=self.workspace, write=write)

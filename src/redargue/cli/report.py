@@ -22,7 +22,7 @@ from redargue.errors import UsageError
 from redargue.evidence import Gap, Quote, QuoteStatus, Side
 from redargue.files import NO_ROOM, home
 from redargue.reports import phrases
-from redargue.sanitize import counted, printable
+from redargue.sanitize import counted, printable, shortened
 from redargue.text import Report
 from redargue.verdicts import Verdict
 
@@ -278,7 +278,7 @@ def _gap(gap: Gap) -> Text:
 
 def _lost_quote(quote: Quote) -> Text:
     by = f" quoted by {printable(quote.agent, lines=False)}"
-    return Text.assemble((printable(quote.text)[:300], "strike dim"), (by, "dim"))
+    return Text.assemble((shortened(printable(quote.text), 300), "strike dim"), (by, "dim"))
 
 
 def _quote(quote: Quote) -> Text:

@@ -14,13 +14,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import cache
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast, get_args
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
@@ -32,7 +34,7 @@ from redargue.registry import did_you_mean
 from redargue.tasks.answer import Answer, LabelledTask, quoted
 from redargue.tasks.base import PROFILES, AnyTask, Profile, every_task, json_schema, lines
 from redargue.tasks.step import Step, StepTask
-from redargue.tasks.template import Template, of_profile
+from redargue.tasks.template import PartName, Template, of_profile
 from redargue.tasks.untrusted import name_fences
 
 
@@ -69,6 +71,7 @@ class Prompts:
                 texts[path.stem] = path.read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 raise UsageError(f"{str(path)!r} cannot be read: {error}") from error
+            _refuse_slips(texts[path.stem], str(path))
         return cls(texts, str(folder))
 
     def fill(self, task: AnyTask) -> tuple[str, str] | None:
@@ -93,6 +96,18 @@ def _template(text: str, task: type[AnyTask], file: str) -> Template:
             what = f"the prompt has a slot {{{slot}}} that its task does not fill"
             raise UsageError(what, where=file, hint=did_you_mean(slot, known))
     return template
+
+
+def _refuse_slips(text: str, file: str) -> None:
+    """Refuses a part with a misspelt name and a slot that is not closed, which would be sent as words."""
+    parts = get_args(PartName)
+    for word in re.findall(r"^\[(\w+)\]\s*$", text, re.MULTILINE):
+        if word not in parts and get_close_matches(word.lower(), parts, cutoff=0.75):
+            raise UsageError(f"a prompt has no part [{word}]", where=file, hint=did_you_mean(word, parts))
+    slots = {slot for task in every_task() for slot in task.slots() or ()}
+    for word in re.findall(r"\{(\w+)(?!\S)", text):
+        if word in slots:
+            raise UsageError(f"the slot {{{word} is not closed", where=file, hint=f"write {{{word}}}")
 
 
 class WeightedSpan(NamedTuple):

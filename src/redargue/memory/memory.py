@@ -39,7 +39,7 @@ from redargue.memory import (
 from redargue.memory.records import BinaryIndex, MemoryStore, MemoryTransaction, SqliteMemory, pack_signs
 from redargue.net.secrets import Secrets
 from redargue.nli.session import DIMENSIONS, Embedder, Floats, shared
-from redargue.registry import Registry, a_function
+from redargue.registry import Registry, a_function, having
 from redargue.retrieval.corpus import Encoder
 from redargue.retrieval.corpus.ranking import fuse
 from redargue.retrieval.tools import Search
@@ -313,7 +313,10 @@ def open_memory(
     embedder = (encoder or Embedder).name
     database: MemoryStore
     if isinstance(where, str) and (address := re.match(r"([a-z]+)://", where)):
-        database = memory_stores[address[1]](where, write=write, embedder=embedder)
+        with memory_stores.blamed(address[1]):
+            database = memory_stores[address[1]](where, write=write, embedder=embedder)
+            if lacks := having("read", "write", "shrink", "close")(database):
+                raise TypeError(f"it returned {database!r:.60}: {lacks}")
     else:
         path = Path(where or default_memory()).expanduser()
         database = SqliteMemory(path, write=write, embedder=embedder)

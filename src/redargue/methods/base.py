@@ -31,7 +31,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import distinct, gaps, side_of, why_unquoted
 from redargue.quotes import find_quotes
-from redargue.registry import ExtensionError, Registry, did_you_mean
+from redargue.registry import ExtensionError, Registry, blamed, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Profile, Task
@@ -161,8 +161,6 @@ class Method:
         cls.name = name
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
             raise TypeError(f"{cls.__qualname__}: the name {name!r} is not kebab-case, like 'single-reader'")
-        if not inspect.iscoroutinefunction(cls.check):
-            raise TypeError(f"{cls.__qualname__} needs a coroutine method `check`: async def check(self, claim)")
         cls.about = cls.__dict__.get("about") or (cls.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         methods.register(name)(cls)
 
@@ -249,11 +247,12 @@ class Method:
         roles = list(inspect.signature(self.check).parameters)[1:]
         agents = {role: self.agent(role if role in self.agents else role.replace("_", "-")) for role in roles}
         outcome = await self.check(self.claim, **agents)
-        if isinstance(outcome, Verdict):
-            return outcome
-        if not isinstance(outcome, Answer):
+        if not isinstance(outcome, Answer | Verdict):
             what = f"check of the method {self.name!r} returned {outcome!r:.100}, neither an answer nor a verdict"
             raise ExtensionError(what, hint="return an agent's answer, or self.verdict(…): docs/extending.md")
+        self.claim.labels.require(outcome.label, f"check of the method {self.name!r}")
+        if isinstance(outcome, Verdict):
+            return outcome
         author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
         if not any(isinstance(event, Answered) for event in self.run.events):
             self.answered(author or next(iter(self.agents)), outcome)
@@ -385,7 +384,18 @@ class Method:
 
 
 def _missing(entry: object) -> str:
-    return "" if isinstance(entry, type) and issubclass(entry, Method) else "it is not a subclass of Method"
+    if not (isinstance(entry, type) and issubclass(entry, Method)):
+        return "it is not a subclass of Method"
+    if not inspect.iscoroutinefunction(entry.check) or len(inspect.signature(entry.check).parameters) < 2:
+        return "it needs a coroutine method `check`: async def check(self, claim)"
+    if not isinstance(entry.roles, Mapping):
+        return f"its 'roles' are {entry.roles!r:.60}, not a mapping of agents to tools"
+    for name in ("asks", "may_ask"):
+        types = getattr(entry, name)
+        if not (isinstance(types, tuple) and all(isinstance(each, type) and issubclass(each, Task) for each in types)):
+            return f"its {name!r} is {types!r:.60}, not a tuple of tasks"
+    fits = isinstance(entry.settings_class, type) and issubclass(entry.settings_class, MethodSettings)
+    return "" if fits else f"its settings, {entry.settings_class!r:.60}, are no subclass of MethodSettings"
 
 
 methods: Registry[type[Method]] = Registry(
@@ -433,10 +443,12 @@ class ConfiguredMethod:
         return self.kind(self.settings, claim, run)
 
     async def read_ahead(self, claims: Sequence[Claim], run: Run) -> tuple[tuple[Turn, ...], ...]:
-        return await self.kind.read_ahead(self.settings, claims, run)
+        with blamed(f"the method {self.name!r}", self.kind):
+            return await self.kind.read_ahead(self.settings, claims, run)
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
-        return await self.for_claim(claim, run).verify()
+        with blamed(f"the method {self.name!r}", self.kind):
+            return await self.for_claim(claim, run).verify()
 
 
 def require_profile(name: str, profile: str) -> None:

@@ -35,6 +35,7 @@ from redargue.methods.made_up_agents import (
     MadeUpTool,
 )
 from redargue.methods.verdict_parts import deciding, read_again
+from redargue.registry import ExtensionError, described
 from redargue.retrieval.tools import Action, Search, tools
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Out, Task
@@ -222,14 +223,14 @@ async def _verified(
         for counts, before in zip(all_counts, ahead, strict=True):
             for name in counts:  # each of the others costs the same after what was read ahead
                 counts[name] += max(0, together - 1) * (counts[name] - before[name])
-    except RedargueError as error:
-        counted.error = error
-    except Exception as error:  # of a method of others
+    except ExtensionError as error:
         raise UsageError(
             f"the cost of a claim is unknown for the method {method.name!r}: with made-up replies it raises"
-            f" {type(error).__name__}: {error}",
+            f" {described(error.__cause__ or error)}",
             hint="verify one claim and read its usage; --budget 50calls sets a limit in any case",
         ) from error
+    except RedargueError as error:
+        counted.error = error
     ended = asyncio.get_running_loop().time()
     counted.search_depth = round((ended - int(ended)) / (SEARCH - CALL))
     counted.call_depth = int(ended) - counted.search_depth

@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from redargue.errors import ProviderError, UsageError
 from redargue.net.secrets import display_url
 from redargue.net.transport import Limiter, Rate, Service
+from redargue.registry import Registry
 
 _limiters: dict[frozenset[tuple[str, Rate]], Limiter] = {}  # of this process, by their limits
 
@@ -181,23 +182,31 @@ def is_offline(environment: Mapping[str, str] | None = None) -> bool:
     return value.strip().lower() not in ("", "0", "false", "f", "no", "n", "off")
 
 
-def require_local(address: str, *, what: str, environment: Mapping[str, str] | None = None) -> None:
+def require_local(
+    address: str, *, what: str, stores: Registry[Any] | None = None, environment: Mapping[str, str] | None = None
+) -> None:
     """Raises ProviderError unless a PostgreSQL or Milvus address, or a path, stays on this machine.
 
-    Databases are not reached through the transport, which keeps all else on this machine with ``--offline``.
+    Databases are not reached through the transport, which keeps all else on this machine with ``--offline``. One of
+    another package, by the scheme of its address in ``stores``, stays here where its entry says ``online = False``.
     """
-    if "://" not in address:
-        return
-    url = address.removeprefix("milvus:")
+    scheme, url = address.partition(":")[0], address.removeprefix("milvus:")
+    hint = "drop --offline, or use one on this machine"
+    if stores is not None and scheme in stores and not stores.place(scheme):
+        is_local = not getattr(stores[scheme], "online", True)
+        hint += f"; if {scheme!r} is one, its author has to say so: online = False (docs/extending.md)"
+    else:
+        is_local = "://" not in address or _all_local(url, environment)
+    if not is_local:
+        what = f"the {what} at {display_url(url)!r} is not opened: --offline keeps every request on this machine"
+        raise ProviderError(what, hint=hint)
+
+
+def _all_local(url: str, environment: Mapping[str, str] | None) -> bool:
     try:
-        hosts = _hosts(url, _variables(environment))
+        return all(map(_is_local, _hosts(url, _variables(environment))))
     except ValueError:
-        hosts = [""]
-    if not all(map(_is_local, hosts)):
-        raise ProviderError(
-            f"the {what} at {display_url(url)!r} is not opened: --offline keeps every request on this machine",
-            hint="drop --offline, or use one on this machine",
-        )
+        return False
 
 
 def _hosts(url: str, variables: Mapping[str, str]) -> list[str]:

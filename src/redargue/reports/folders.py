@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from redargue.errors import UsageError
-from redargue.registry import Registry, a_function, described, having
+from redargue.registry import Registry, a_function, an_instance, described
 from redargue.reports import SingleRun
 from redargue.reports.exchange import Signature
 from redargue.reports.table import Column, Table
@@ -57,15 +57,20 @@ class FolderKind(Protocol):
 
 
 kinds: Registry[FolderKind] = Registry(
-    "kind of folder", group="redargue.report_folders", extra="lab", missing=having("is_kind", "render", "page")
+    "kind of folder", group="redargue.report_folders", extra="lab", missing=an_instance("is_kind", "render", "page")
 )
 sections: Registry[Callable[[SingleRun], Table | None]] = Registry(
     "report section", group="redargue.report_sections", missing=a_function
 )
 
 
-def kind_of(folder: Path) -> FolderKind | None:
-    return next((kinds[name] for name in kinds if kinds[name].is_kind(folder)), None)
+def kind_of(folder: Path) -> str:
+    """The name of a folder's kind; empty if it has none."""
+    for name in kinds:
+        with kinds.blamed(name):
+            if kinds[name].is_kind(folder):
+                return name
+    return ""
 
 
 def further_tables(run: SingleRun) -> tuple[Table, ...]:
@@ -79,7 +84,7 @@ def _section(name: str, run: SingleRun) -> Table | None:
         if table is not None and not isinstance(table, Table):
             raise TypeError(f"it returned {type(table).__name__}, not a Table")
         return _shown(table) if table else None
-    except Exception as error:  # of another package, whose mistake must not take the report away
+    except (Exception, SystemExit) as error:  # of another package, whose mistake must not take the report away
         why = error.what if isinstance(error, UsageError) else described(error)
         return Table(f"The section {name!r} could not be made", (Column("Why", "long"),), ((why,),))
 

@@ -40,10 +40,11 @@ def render(folder: Path, format_: str = "html", **options: Any) -> str:
     if (folder / RUN).is_file():
         return _run(load_run(folder), wanted)
     kind = kind_of(folder)
-    if kind is None:
+    if not kind:
         others = "" if list(kinds) else f"; for the folder of a bench: {install(kinds.extra)}"
         raise UsageError(f"{str(folder)!r} has no report", hint=f"a run folder has a {RUN}{others}")
-    return kind.render(folder, wanted)
+    with kinds.blamed(kind):
+        return kinds[kind].render(folder, wanted)
 
 
 def _run(run: SingleRun, wanted: Wanted) -> str:

@@ -35,7 +35,7 @@ from redargue.files import make_folder
 from redargue.net.listening import DEFAULT, Limits, PatientServer
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
-from redargue.reports.folders import kind_of
+from redargue.reports.folders import kind_of, kinds
 from redargue.runs.folders import runs_folder
 from redargue.runs.record import writing
 from redargue.service import answers, routes
@@ -87,7 +87,8 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
         ):
             application.state.store, application.state.budgets = store, budgets
             for name in service_parts:
-                await stack.enter_async_context(service_parts[name].opened(application, shared))
+                with service_parts.blamed(name):
+                    await stack.enter_async_context(service_parts[name].opened(application, shared))
             if not (shared.backend or settings.rules.spec.model or settings.rules.spec.backend):
                 application.state.loading = asyncio.create_task(routes.load_models())
             async with mcp:
@@ -111,8 +112,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     if settings.origins:
         _allow_pages_of(settings.origins, application)
     guard = partial(Guard, hosts=settings.hosts, origins=settings.origins)
-    larger = {"/checks": MAX_UPLOAD}
-    application.add_middleware(guard, max_body=settings.max_body, larger=larger)
+    application.add_middleware(guard, max_body=settings.max_body, larger={"/checks": MAX_UPLOAD})
     application.add_middleware(RequestLog)
     return application
 
@@ -194,11 +194,11 @@ def create_viewer(folder: Path, own: Path, rules: RequestRules | None = None) ->
 
     @application.get("/report")
     def report() -> HTMLResponse:
-        kind = kind_of(folder)
         try:
-            if kind is None:
+            if not (kind := kind_of(folder)):
                 raise UsageError(f"{str(folder)!r} has no report", hint="redargue report RUN writes that of a run")
-            return shown(kind.page(folder, page_environment(), **LAYOUT))
+            with kinds.blamed(kind):
+                return shown(kinds[kind].page(folder, page_environment(), **LAYOUT))
         except RedargueError as error:
             return failed(error, is_local=True)
 

@@ -526,10 +526,10 @@ class CheckStore:
             what = f"the run folder cannot be used: {error.strerror}"
             hint = "make room on its disk, and send it again"
             ending = _failed(folder, RecordError(what, hint=hint))
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a SystemExit would end the service, and again when it is resumed
+            _log.error("check %s failed", folder.name, exc_info=error)
             what, hint = f"{type(error).__name__} in the check", "see the service's log"
-            self._end(active, _failed(folder, RedargueError(what, hint=hint)))
-            raise
+            ending = _failed(folder, RedargueError(what, hint=hint))
         self._end(active, ending)
 
     async def _verify(self, active: _Active, prepared: PreparedRequest) -> None:

@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException
 
 from redargue.assembly import Parts
 from redargue.events import Event
-from redargue.registry import Registry, having
+from redargue.registry import Registry, an_instance
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
 from redargue.service.keys import DayBudgets, Keys
@@ -46,7 +46,7 @@ class ServicePart(Protocol):
 
 
 service_parts: Registry[ServicePart] = Registry(
-    "part of the service", group="redargue.service_parts", missing=having("router", "opened")
+    "part of the service", group="redargue.service_parts", missing=an_instance("router", "opened")
 )
 COOKIE = "redargue_session"
 MAX_BODY = 2_000_000  # bytes

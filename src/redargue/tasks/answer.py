@@ -98,8 +98,8 @@ class Answer(Noted):
     text: str  # the whole answer, with the label on its last line
     label: str | None  # None if it could not be read
     quotes: tuple[str, ...] = ()  # as the agent gives them; code looks them up
-    # calibrated probability of the label, in [0, 1]; None without a calibration
-    confidence: float | None = None
+    # calibrated probability of the label; None without a calibration
+    confidence: float | None = Field(default=None, ge=0, le=1)
 
 
 class AnswerReply(Frozen):

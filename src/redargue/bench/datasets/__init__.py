@@ -10,6 +10,7 @@ journal, §V-C).
 from __future__ import annotations
 
 import hashlib
+import inspect
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from redargue.events import Event, EvidenceFound
 from redargue.evidence import Passage, Timing
 from redargue.files import sha256_of
 from redargue.inputs.rows import Row
-from redargue.registry import Registry, did_you_mean, having
+from redargue.registry import Registry, accepts, did_you_mean, having
 
 
 class GoldEvidence(Frozen):
@@ -71,8 +72,6 @@ class Dataset(ABC):
     def __init_subclass__(cls, *, name: str, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.name = name
-        if lacks := having("about", "labels", "metric")(cls):
-            raise TypeError(f"the data set {cls.__qualname__}: {lacks}; see docs/extending.md")
         datasets.register(name)(dataclass(kw_only=True)(cls))
 
     @abstractmethod
@@ -92,7 +91,13 @@ class Dataset(ABC):
 
 
 def _missing(entry: object) -> str:
-    return "" if isinstance(entry, type) and issubclass(entry, Dataset) else "it is not a subclass of Dataset"
+    if not (isinstance(entry, type) and issubclass(entry, Dataset)):
+        return "it is not a subclass of Dataset"
+    if inspect.isabstract(entry) or not accepts(entry.read, entry, Path()):
+        return "it has no method read(path)"
+    if lacks := having("about", "labels", "metric")(entry):
+        return lacks
+    return "" if isinstance(entry.labels, LabelSet) else f"its 'labels' are {entry.labels!r:.60}, not a LabelSet"
 
 
 datasets: Registry[type[Dataset]] = Registry(
@@ -257,7 +262,10 @@ def load(
     """
     path = Path(path)
     sampling = _sampling(limit, take, half, seed)
-    examples = tuple(make(name, **options).read(path))
+    with datasets.blamed(name):
+        examples = tuple(make(name, **options).read(path))
+        if odd := [example for example in examples if not isinstance(example, Example)]:
+            raise TypeError(f"'read' gives {odd[0]!r:.60}, not an Example")
     row_by_id: dict[str, int] = {}
     for example in examples:
         if example.id in row_by_id:

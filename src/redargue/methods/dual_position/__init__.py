@@ -367,7 +367,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     def with_confidence(self, texts: Mapping[str, Statement]) -> tuple[AgentText, ...]:
         """The texts with their certainty: as attention weights where the backend supports them, else in words (D6)."""
         uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
-        weighted = self.run.backend.supports_attention_weights
+        weighted = getattr(self.run.backend, "supports_attention_weights", False)
         shown = (attention_weights if weighted else confidence_levels)(tuple(uncertainties.values()))
         confidence: dict[str, object] = dict(zip(uncertainties, shown, strict=True))
         name = "weight" if weighted else "level"

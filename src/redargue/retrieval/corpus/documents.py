@@ -80,7 +80,15 @@ def dataset_documents(dataset: str, path: Path) -> Iterator[Document]:
     read = readers[dataset]
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}")
-    return read(path)
+    return _read_by(dataset, read, path)
+
+
+def _read_by(dataset: str, read: Callable[[Path], Iterator[Document]], path: Path) -> Iterator[Document]:
+    with readers.blamed(dataset):
+        for document in read(path):
+            if not isinstance(document, Document):
+                raise TypeError(f"it gives {document!r:.60}, not a Document")
+            yield document
 
 
 SIZE = 700  # characters: about 150 tokens of English, so that a chunk with its title fits the embedder's 256

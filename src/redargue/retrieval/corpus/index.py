@@ -46,7 +46,11 @@ def open_corpus(uri: str | Path, *, write: bool = False, embedder: Encoder | Non
     """
     match = _SCHEME.fullmatch(uri) if isinstance(uri, str) else None
     scheme, address = match.groups() if match else ("sqlite", str(uri))
-    return stores[scheme](address, write=write, embedder=embedder)
+    with stores.blamed(scheme):
+        corpus = stores[scheme](address, write=write, embedder=embedder)
+        if not isinstance(corpus, Corpus):
+            raise TypeError(f"it returned {corpus!r:.60}, not a Corpus")
+    return corpus
 
 
 def default_store() -> Path:

@@ -20,7 +20,7 @@ from redargue.claims import Frozen
 from redargue.errors import RecordError, RedargueError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.registry import Registry, accepts, described, having, is_own
+from redargue.registry import Registry, accepts, blamed, described, having, is_own, uncallable
 from redargue.retrieval.corpus.index import Corpus
 from redargue.runs.budget import Account
 
@@ -173,6 +173,7 @@ def _missing(entry: object) -> str:
         return "it is not a class"
     return (
         having("make", "about", "online")(entry)
+        or ("'make' is async" if inspect.iscoroutinefunction(entry.make) else "")  # type: ignore[attr-defined]
         or ("" if accepts(entry.make, None) else "'make' is not a class method of one argument, the sources")  # type: ignore[attr-defined]
         or _unsearchable(getattr(entry, "search", None), entry)
     )
@@ -180,11 +181,7 @@ def _missing(entry: object) -> str:
 
 def _unsearchable(search: object, *instance: object) -> str:
     """Why ``search(query, k, search=…)`` cannot be awaited; empty for a part that has no such method."""
-    if not inspect.isroutine(search):
-        return ""
-    if not accepts(search, *instance, "", 1, search=None):
-        return "'search' does not take (query, k, *, search)"
-    return "" if inspect.iscoroutinefunction(search) else "'search' is not async"
+    return uncallable(search, "search(query, k, *, search)", *instance, "", 1, search=None)
 
 
 def _unnamed(tool: Any) -> str:
@@ -202,10 +199,12 @@ def made_tool(name: str, sources: Sources) -> Tool | PerClaim:
     """The tool of a name; raises UsageError if it cannot be made, or what its class makes is not a tool."""
     kind = tools[name]
     try:
-        tool: Tool | PerClaim = kind.make(sources)
+        tool: Tool | PerClaim | None = kind.make(sources)
+        if tool is None:
+            raise TypeError("'make' returned None")
     except RedargueError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if is_own(kind):
             raise
         what = f"the tool {name!r} of {kind.__module__!r} cannot be made: {described(error)}"
@@ -219,7 +218,7 @@ def require_searchable(name: str, tool: Tool | PerClaim) -> None:
     wanted = ("name", "about", "revision", "for_claim" if hasattr(tool, "for_claim") else "search")
     try:
         lacks = having(*wanted)(tool) or _unsearchable(getattr(tool, "search", None)) or _unnamed(tool)
-    except Exception as error:  # of a property
+    except (Exception, SystemExit) as error:  # of a property
         if isinstance(error, RedargueError) or is_own(tool):
             raise
         lacks = described(error)
@@ -254,7 +253,8 @@ class SearchAction:
         query = arguments.get("query")
         if not isinstance(query, str) or not query.strip() or len(arguments) > 1:
             raise ToolFailed(f"{self.name} cannot be called with {dict(arguments)!r:.200}", hint='give {"query": "…"}')
-        return await self._tool.search(query, self._k, search=search)
+        with blamed(f"the tool {self.name!r}", self._tool):
+            return await self._tool.search(query, self._k, search=search)
 
 
 class _Answered(Frozen):
@@ -298,7 +298,8 @@ class CachedTool:
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         key = query, k, search.as_of
         if key not in self._known:
-            passages = await self._inner.search(query, k, search=search)
+            with blamed(f"the tool {self.name!r}", self._inner):
+                passages = await self._inner.search(query, k, search=search)
             if key not in self._known:  # a concurrent search with the same key may have been faster
                 self._known[key] = passages
                 origin = {"tool": self.name, "revision": self.revision}
