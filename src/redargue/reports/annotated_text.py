@@ -31,7 +31,7 @@ def segments(text: str, spans: Iterable[tuple[int, int, Mark]]) -> Iterator[tupl
     yield text[position:], None
 
 
-_LINE_MARK = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+|>[ \t]?)|^[ \t]*(?P<item>[-*+])(?=[ \t])", re.M)
+_LINE_MARK = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+|>(?![ \t]*[$€£¥]?\d)[ \t]?)|^[ \t]*(?P<item>[-*+])(?=[ \t])", re.M)
 # Bounded, because marks that nothing closes would otherwise be followed to the end of a long line, each one.
 _LINK = re.compile(r"(!?\[)[^\]\n]{0,500}(\]\([^)\s]{0,2000}\))")
 _PAIR = re.compile(  # not a fence of several backticks, nor a name such as __init__
