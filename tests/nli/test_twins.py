@@ -6,6 +6,7 @@ import pytest
 
 from redargue.nli.alignment import parsed
 from redargue.nli.holders import BY_ORDER, Twin, twin
+from support.growth import grows_with_the_square
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,15 @@ def test_the_nearer_holder_takes_the_place_of_the_claims_own(text: str, claim: s
 )
 def test_where_nothing_could_be_crossed_there_is_no_twin(text: str, claim: str) -> None:
     assert twin(parsed(claim), parsed(text)) is None
+
+
+@pytest.mark.parametrize("piece", ["Ab, Cd and Ef, ", "Ab of ", "Ab red ", "A-B-", "Cd came in 1990, "])
+def test_looking_for_other_holders_takes_time_in_proportion_to_the_text(piece: str) -> None:
+    def search(text: str) -> None:
+        twin(parsed("Cd left in 1990."), parsed(f"{text}left in 1990."))
+
+    search("Ab ")  # compiles the expressions
+    assert not grows_with_the_square(search, piece * 400)
 
 
 @pytest.mark.parametrize(

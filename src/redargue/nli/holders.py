@@ -137,7 +137,7 @@ def alike(one: WordToken, other: WordToken) -> bool:
 
 _ONE_OF_TWO = r"\bthe (?:former|latter)\b(?!\s+(?:[A-Z]|\w+ of\b))"  # not "the former president of"
 BY_ORDER = re.compile(rf"(?i:\brespectively\b|\bin that order\b)|{_ONE_OF_TWO}|{_ONE_OF_TWO.replace('the', 'The', 1)}")
-_LISTED = re.compile(r"[\s,;/&]*(?:\b(?:and|or|as well as|the|an?|both|[A-Z][\w’'-]*)\b[\s,;/&]*)*")
+_LISTED = re.compile(r"[\s,;/&]*(?:\b(?:and|or|as well as|the|an?|both)\b[\s,;/&]*)*")
 _HEAD = re.compile(r"ones?", re.IGNORECASE)
 
 
@@ -170,22 +170,37 @@ def twin(claim: Parsed, text: Parsed) -> Twin | None:
     if swapped := _exchanged(claim, text):
         return Twin(swapped, opposed=False)
     given = _holders(text, claim)
+    lists = _lists(given, text)
     keys = {token.key for token in tokens_of(claim)}
+    shared = {token.start for token in tokens_of(text) if token.sort == "name" and token.key in keys}
     for held in (*_holders(claim, text), *_modifiers(claim)):
         if held.sort == "name" and _IN_TITLE.search(claim.text[: held.start]):  # "Story of My Life"
             continue
         own = [each for each in (*given, *_modifiers(text)) if each.keys == held.keys and each.sort == held.sort]
-        rivals = [
-            each for each in _rivals(held, claim, text) if not (keys & set(each.keys) or _is_part(each, text, keys))
-        ]
+        rivals = [each for each in _rivals(held, claim, text) if not keys & set(each.keys)]
+        rivals = [each for each in rivals if not _is_part(each, text, keys, shared)]
         said = [token for token in tokens_of(text) if token.key in keys and token.key not in held.keys]
+        if len({lists.get(each.start) for each in (*own, *rivals)} - {None}) == 1 and held.sort == "name":
+            continue  # all of them are members of one list
         for mine in own:
             for rival in rivals:
-                if _competes(rival, mine, said, text):
+                if lists.get(mine.start, -1) != lists.get(rival.start) and _competes(rival, mine, said, text):
                     other = text.text[rival.start : rival.end]
                     of_other = claim.text[: held.start] + other + claim.text[held.end :]
                     return Twin(of_other, opposed=held.sort != "name" or ";" in text.text)
     return None
+
+
+def _lists(holders: Sequence[_Holder], text: Parsed) -> dict[int, int]:
+    """By the offsets of names, which list they are in; one between other words is a list of its own."""
+    found: dict[int, int] = {}
+    last: _Holder | None = None
+    for each in holders:
+        if each.sort == "name":
+            follows = last is not None and _LISTED.fullmatch(text.text, last.end, each.start) is not None
+            found[each.start] = found[last.start] if last and follows else each.start
+            last = each
+    return found
 
 
 _IN_TITLE = re.compile(r"(?<=[\w,;:] )[A-Z][\w’']*\s\Z")
@@ -238,12 +253,15 @@ _ATTRIBUTE = re.compile(r" ([a-z]+)")
 _OF = re.compile(r" of (?:the )?")
 
 
-def _is_part(rival: _Holder, text: Parsed, keys: Set[str]) -> bool:
-    """Whether a word is only part of a phrase: "an English actress", "the Great Fire of Mellstad", "Musically,"."""
+def _is_part(rival: _Holder, text: Parsed, keys: Set[str], shared: Set[int]) -> bool:
+    """Whether a word is only part of a phrase: "an English actress", "the Great Fire of Mellstad", "Musically,".
+
+    ``shared``: where the names begin that the claim has, too.
+    """
     if rival.sort != "name":
         return False
     if of := _OF.match(text.text, rival.end):
-        return any(token.start == of.end() and token.sort == "name" and token.key in keys for token in tokens_of(text))
+        return of.end() in shared
     noun = _ATTRIBUTE.match(text.text, rival.end)
     if noun is None:
         return text.text[rival.start : rival.end + 1].endswith("ly,")

@@ -210,10 +210,8 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
 Floats = npt.NDArray[np.float32]
 ModelText = str | tuple[str, str]
 _TABLES = "CREATE TABLE outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
-_UNAVAILABLE = (
-    *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL),
-    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
-)
+_IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_UNWRITABLE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 
 
 class OutputCache:
@@ -233,8 +231,8 @@ class OutputCache:
                 self._file.execute("PRAGMA journal_mode = WAL")
                 self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again
         except (OSError, sqlite3.Error) as error:
-            what, hint = f"{str(path)!r} cannot be a cache: {error}", "name another file, in a folder of your own"
-            raise UsageError(what, where="REDARGUE_CACHE", hint=hint) from error
+            what = f"{str(path)!r} cannot be a cache: {error}"
+            raise UsageError(what, where="REDARGUE_CACHE", hint="name another file") from error
         if foreign:
             self._file.close()
             what = f"{str(path)!r} cannot be a cache: redargue did not make {foreign}; it was not changed"
@@ -265,7 +263,7 @@ class OutputCache:
         try:
             yield
         except (sqlite3.DatabaseError, TypeError, ValueError) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNAVAILABLE:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (*_IN_USE, *_UNWRITABLE):
                 self._file.execute("PRAGMA busy_timeout = 0")  # it is not waited for again
                 what = f"{str(self._path)!r} (REDARGUE_CACHE) cannot be used: {error}; outputs are computed again"
                 warnings.warn(what, stacklevel=4)
